@@ -213,3 +213,22 @@ def test_an_open_task_is_edited(world: World) -> None:
     world.ostler("cancel", task)
     assert patch({"title": "Wake"})[0] == 409
     assert world.show(task)["title"] == "Sleep"
+
+
+def test_tasks_are_put_away_over_http(world: World) -> None:
+    """Archived tasks have a list of their own, removed ones are unknown, and purged ones have no logs."""
+    done, spare = world.new("One"), world.new("Two")
+    world.ostler("run", done)
+    server = serve(world, "--view-only")
+    assert server.post(f"/tasks/{spare}/archive", {}, 409)["hint"] == f"ostler cancel {spare}"
+    assert server.post(f"/tasks/{done}/archive", {})["archived_at"]
+    listed = server.get("/tasks?since=1h")
+    assert [row["id"] for row in listed["tasks"]] == [spare] and listed["counts"]["done"] == 0
+    assert [row["id"] for row in server.get("/tasks?archived=true&status=done")["tasks"]] == [done]
+    assert server.post(f"/tasks/{spare}/rm", {})["removed_at"]
+    assert "was removed at" in server.get(f"/tasks/{spare}", 404)["message"]
+    assert server.post(f"/tasks/{done}/purge", {})["purged_at"]
+    assert "was purged at" in server.get(f"/tasks/{done}/attempts/1/log", 404)["message"]
+    assert server.get("/cost")["lines"][0]["key"] == done
+    for bad in ("since=soon", "archived=perhaps", "status=complted"):
+        server.get(f"/tasks?{bad}", 400)

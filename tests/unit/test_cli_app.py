@@ -51,7 +51,7 @@ def test_a_synonym_names_commands_that_exist(name: str) -> None:
     ("name", "message"),
     [
         ("ls", 'unknown command "ls": use ostler status'),
-        ("rm", 'unknown command "rm": use ostler cancel'),
+        ("hide", 'unknown command "hide": use ostler archive'),
         ("stop", 'unknown command "stop": use ostler cancel, or ostler pause to continue later'),
         ("logs", 'unknown command "logs": use ostler log'),
         ("statsu", 'unknown command "statsu": did you mean ostler status?'),

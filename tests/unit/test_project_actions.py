@@ -16,6 +16,7 @@ from ostler.cli.commands.decide.actions import make_command
 from ostler.errors import UsageError
 from ostler.mcp.tools import TOOLS, read_arguments
 from ostler.model.event import DecisionRecorded, TaskReopened
+from ostler.model.events.disposal import DisposalEvent
 from ostler.model.ids import TaskId
 from ostler.model.state import Stage, State
 from ostler.model.status import TaskStatus
@@ -45,6 +46,9 @@ ALLOWED: dict[str, set[TaskStatus]] = {
     "skip": OPEN,
     "rewind": set(_S) - {_S.APPROVED},
     "merge": {_S.COMPLETED},
+    "archive": ENDED,
+    "rm": set(_S) - {_S.IN_PROGRESS, _S.COMPLETED, _S.APPROVED},
+    "purge": ENDED,
 }
 
 
@@ -75,7 +79,7 @@ def test_each_action_in_each_status(name: str, status: TaskStatus, new_state: St
     """An action that is not allowed is refused with the task's id and a command that helps."""
     state = replace(new_state, status=status, branch="ostler/x", commit="a" * 40)
     if status in ALLOWED[name]:
-        assert isinstance(decide(name, state), DecisionRecorded | TaskReopened)
+        assert isinstance(decide(name, state), DecisionRecorded | TaskReopened | DisposalEvent)
         return
     with pytest.raises(UsageError) as refused:
         decide(name, state)

@@ -139,6 +139,8 @@ def write_old_names(path: Path) -> None:
     db.execute("CREATE TABLE limit_window (provider TEXT)").fetchall()
     db.execute("DROP TABLE model_turn; DROP TABLE retry_report").fetchall()
     db.execute("ALTER TABLE identity DROP COLUMN home; ALTER TABLE identity DROP COLUMN file").fetchall()
+    db.execute("DROP INDEX listed_tasks; ALTER TABLE task DROP COLUMN archived_at").fetchall()
+    db.execute("CREATE INDEX listed_tasks ON task (updated_at, id)").fetchall()
     db.pragma("user_version", RELEASED)
     db.close()
 

@@ -23,6 +23,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "journal": ("check",),
     "limits": ALONE,
     "log": ALL,
+    "machine": ALL,
     "mcp": ALL,
     "models": ALL,
     "new": ALL,

@@ -177,6 +177,9 @@ class LocalDriver:
         await self._read_board(selection, now)
         while self._queue and len(self._running) < self._read_jobs() and not self._stopping:
             task = self._queue.popleft()
+            row = self._services.journal.row(task)
+            if row is None:  # a person removed it
+                continue
             if (hold := self._find_hold(task)) is not None:
                 self._held[task] = hold
                 continue
@@ -184,18 +187,13 @@ class LocalDriver:
             if not self._has_pipeline_slot(task):
                 # It is queued again when another task of its pipeline has ended.
                 continue
-            lock = try_lock_task(self._read_row(task), self._services)
+            lock = try_lock_task(row, self._services)
             if lock is None:
                 self._locked.append(task)
             elif self._is_still_runnable(task, now):
                 self._start(task, lock)
             else:
                 lock.release()
-
-    def _read_row(self, task: TaskId) -> TaskRow:
-        row = self._services.journal.row(task)
-        assert row is not None
-        return row
 
     async def _read_board(self, selection: TaskSelection, now: float) -> None:
         """Read the task list again if it is outdated, and queue the runnable tasks."""
@@ -343,7 +341,8 @@ class LocalDriver:
             self._finished[task] = finished.result()
         except Fenced:
             row = self._services.journal.row(task)
-            assert row is not None
+            if row is None:  # a person removed it
+                return
             self._finished[task] = decode_state(row)
         self._task_ended = True
         self._streak.add(self._finished[task], self._services.refresh().settings.run.stop_after_failures)

@@ -15,6 +15,7 @@ from ostler.prompt.task_text import write_task
 
 AGENT_STATE = ".ostler/state.yaml"
 """The state file in a worktree; an agent may change it."""
+_COMPARED = frozenset(("status", "phase", "branch", "commit", *Task.__struct_fields__))
 FILES_IN_WORKTREE = frozenset((AGENT_STATE, ".ostler/.gitignore"))
 """What Ostler writes into a worktree."""
 
@@ -67,6 +68,24 @@ def is_state_file_current(state: State, layout: Layout) -> bool:
     except (OSError, UnicodeDecodeError):
         return False
     return _without_time(text) == _without_time(format_state_file(state))
+
+
+def is_state_text(text: str, state: State) -> bool:
+    """Return whether state.yaml has no other values than those of this state."""
+    return find_changed_line(text, state) is None
+
+
+def find_changed_line(text: str, state: State) -> tuple[int, str] | None:
+    """Return the first line of state.yaml that a person changed, with its number; None if there is none.
+
+    Only what people change is compared: the fields below, and those of a task, which task.md has.
+    """
+    written = set(format_state_file(state).splitlines())
+    for number, line in enumerate(text.splitlines(), 1):
+        key = line.partition(":")[0].strip()
+        if key in _COMPARED and line.strip() not in written:
+            return number, line
+    return None
 
 
 def _without_time(text: str) -> list[str]:

@@ -27,7 +27,15 @@ from ostler.engine.task_files import (
 )
 from ostler.errors import Code, OstlerError, StateError
 from ostler.files.lock import LockHandle
-from ostler.model.event import DecisionRecorded, Event, Record, TaskClaimed, TaskEdited, TaskReleased
+from ostler.model.event import (
+    DecisionRecorded,
+    Event,
+    Record,
+    TaskClaimed,
+    TaskEdited,
+    TaskReleased,
+    TaskRemoved,
+)
 from ostler.model.ids import TaskId
 from ostler.model.notice import Notice
 from ostler.model.rows import build_row, decode_state
@@ -39,7 +47,7 @@ from ostler.secrets.redact import redact_struct
 
 
 class Fenced(Exception):
-    """Another run has claimed the task in the meantime; this run must not write to it."""
+    """Another run has claimed the task, or a person removed it; this run must not write to it."""
 
 
 class TaskRunner:
@@ -215,9 +223,10 @@ class TaskRunner:
         return after
 
     def _catch_up(self, state: State) -> State:
-        """Fold what other processes wrote; raise Fenced if another run claimed the task."""
+        """Fold what other processes wrote; raise Fenced if another run claimed the task or it was removed."""
         for record in self._services.journal.read(state.task, state.seq):
-            if isinstance(record.event, TaskClaimed) and record.event.run != self._services.run:
+            is_claim = isinstance(record.event, TaskClaimed) and record.event.run != self._services.run
+            if is_claim or isinstance(record.event, TaskRemoved):
                 raise Fenced(state.task)
             if isinstance(record.event, TaskEdited):
                 self._current_task = None

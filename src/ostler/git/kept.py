@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+
 from ostler.errors import Code, GitError
 from ostler.git.repository import Repository
 from ostler.git.run.command import query_git, run_git
 
+_OWN = "refs/ostler/"
 _TASKS = "refs/ostler/tasks"
 _PREVIOUS = "refs/ostler/previous"
 
@@ -28,6 +32,24 @@ def keep_start_commit(repository: Repository, task: str, commit: str) -> None:
 def keep_previous_tip(repository: Repository, target: str, branch: str, commit: str) -> None:
     """Keep the tip that the target had before the branch of a task was merged into it."""
     _set_ref(repository, f"{_PREVIOUS}/{target}/{branch.rpartition('/')[2]}", commit)
+
+
+def list_own_refs(repository: Repository) -> dict[str, list[str]]:
+    """Return the refs below refs/ostler by the task that they belong to."""
+    found: dict[str, list[str]] = {}
+    for ref in query_git(repository, "for-each-ref", "--format=%(refname)", _OWN).splitlines():
+        kind, _, rest = ref.removeprefix(_OWN).partition("/")
+        # refs/ostler/KIND/TASK[/...], but refs/ostler/previous/TARGET/TASK, where the target may have slashes
+        task = rest.rpartition("/")[2] if kind == "previous" else rest.partition("/")[0]
+        found.setdefault(task, []).append(ref)
+    return found
+
+
+def delete_refs(repository: Repository, refs: Iterable[str]) -> None:
+    """Delete these refs together; one that does not exist is ignored."""
+    lines = "".join(f"delete {ref}\n" for ref in refs)
+    if lines:
+        run_git(repository, "update-ref", "--no-deref", "--stdin", stdin=os.fsencode(lines))
 
 
 def _read_ref(repository: Repository, ref: str) -> str:

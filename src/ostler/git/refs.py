@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -70,6 +71,12 @@ def _resolve_target(repository: Repository, target: str) -> Base:
 def resolve_commit(repository: Repository, name: str) -> str:
     """Return the commit that a name refers to, or an empty string."""
     return query_git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+
+
+def find_checkout(repository: Repository, branch: str) -> Path | None:
+    """Return the work tree that has the branch checked out."""
+    path = query_git(repository, "for-each-ref", "--format=%(worktreepath)", f"refs/heads/{branch}")
+    return Path(path) if path else None
 
 
 def has_commit(repository: Repository, commit: str) -> bool:

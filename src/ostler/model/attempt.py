@@ -81,3 +81,5 @@ class TaskRow(Struct, frozen=True):
     pipeline: str = ""  # id of the pipeline run that it belongs to
     max_parallel: int = 0  # how many tasks of that run may run at once
     cost_usd: float | None = None  # of all calls that ended
+    archived_at: float | None = None  # lists leave it out since then
+    removed: bool = False  # the store deletes the row

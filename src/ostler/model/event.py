@@ -12,6 +12,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ostler.errors import Code
+from ostler.model.events.body import Body
+from ostler.model.events.disposal import TaskArchived, TaskPurged, TaskRemoved, TaskUnarchived
 from ostler.model.ids import TaskId
 from ostler.model.plan import GateType, Plan, Publishing
 from ostler.model.predecessor import Predecessor
@@ -31,10 +33,6 @@ ActionName = Literal["cancel", "pause", "resume", "skip", "rewind", "approve", "
 
 TREE_PREFIX = 16
 """Characters of a tree's hash in the journal; they are only compared for equality."""
-
-
-class Body(Struct, frozen=True, tag_field="type", omit_defaults=True):
-    """Base of events and notices; the tag is the public event type."""
 
 
 class UsageEvent(Body, frozen=True, kw_only=True):
@@ -296,6 +294,10 @@ Event = (
     | DecisionRecorded
     | SettingsAccepted
     | TaskRebuilt
+    | TaskArchived
+    | TaskUnarchived
+    | TaskRemoved
+    | TaskPurged
 )
 
 

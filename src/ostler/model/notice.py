@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostler.errors import Code
-from ostler.model.event import Body
+from ostler.model.events.body import Body
 from ostler.model.sandbox import RefusalKind, SandboxRecord
 from ostler.model.usage import Usage
 

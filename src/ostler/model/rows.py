@@ -29,8 +29,15 @@ def build_row(state: State) -> TaskRow:
         pipeline=state.pipeline.run if state.pipeline else "",
         max_parallel=state.pipeline.max_parallel if state.pipeline else 0,
         cost_usd=state.cost_usd,
+        archived_at=state.archived_at,
+        removed=state.removed_at is not None,
     )
 
 
 def decode_state(row: TaskRow) -> State:
     return _decode(row.state)
+
+
+def is_purged(row: TaskRow) -> bool:
+    """Return whether the files of the task were deleted, without decoding its state."""
+    return b'"purged_at"' in row.state

@@ -197,11 +197,19 @@ class State(Struct, frozen=True, omit_defaults=True):
     protection: Protection | None = None  # accepted values; null: those of the plan
     gates: tuple[NamedGate, ...] = ()  # verdicts of gates that are no phase of this task
     final_gate: str = ""  # gate that was checked last in the final stage
+    archived_at: float | None = None  # lists leave it out since then
+    purged_at: float | None = None  # its files are deleted since then
+    removed_at: float | None = None  # a person deleted it before its first run
 
     @property
     def baseline(self) -> Protection:
         """The protecting settings that a person accepted for this task."""
         return self.protection or protection_of_plan(self.plan)
+
+    @property
+    def has_no_files(self) -> bool:
+        """Whether its files were deleted: it was removed or purged."""
+        return self.purged_at is not None or self.removed_at is not None
 
     @property
     def current(self) -> Phase:

@@ -58,7 +58,7 @@ TRANSITIONS: dict[TaskStatus, frozenset[TaskStatus]] = {
     _S.ABANDONED: frozenset({_S.PENDING}),
 }
 
-_SEED_SPELLINGS = {
+SPELLINGS = {
     "in-progress": _S.IN_PROGRESS,
     "running": _S.IN_PROGRESS,
     "in_review": _S.NEEDS_REVIEW,
@@ -71,7 +71,7 @@ _SEED_SPELLINGS = {
 
 def read_status(text: str) -> TaskStatus:
     """Return the status with this name or older spelling; raise ValueError for any other text."""
-    return _SEED_SPELLINGS.get(text) or TaskStatus(text)
+    return SPELLINGS.get(text) or TaskStatus(text)
 
 
 def may_become(now: TaskStatus, then: TaskStatus) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 from msgspec.structs import replace
 
 from ostler.config.expect import explain_invalid
@@ -16,6 +16,8 @@ from ostler.model.event import MERGE_REQUEST, DecisionRecorded, Event, TaskReope
 from ostler.model.ids import TaskId
 from ostler.model.state import Stage, State
 from ostler.model.status import EXECUTABLE, REOPENABLE, TERMINAL, TaskStatus
+from ostler.project.decisions.action import ONLY_IF_DECIDED, Action, NoParams, Params, not_allowed
+from ostler.project.decisions.dispose import DISPOSALS, require_files
 
 _S = TaskStatus
 _PAUSABLE = EXECUTABLE | {_S.IN_PROGRESS, _S.DEFERRED}
@@ -24,14 +26,6 @@ _RESUMABLE = frozenset({_S.PAUSED, _S.BLOCKED, _S.DEFERRED})
 _Required = Meta(min_length=1, pattern=r"\S")
 _Phase = Annotated[str, Meta(max_length=2000, description="The phase; `ostler show` lists them.")]
 _Dollars = Annotated[float, Meta(gt=0, le=1e12)]
-
-
-class Params(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The parameters of an action; a message about them is shown in help, OpenAPI and MCP schemas."""
-
-
-class NoParams(Params, frozen=True):
-    """The action takes no parameters."""
 
 
 class ApproveParams(Params, frozen=True):
@@ -75,30 +69,6 @@ class KillParams(Params, frozen=True):
     now: Annotated[bool, Meta(description="Kill it at once, without a grace period.")] = False
 
 
-class Action(Struct, frozen=True):
-    """One decision of a person about a task."""
-
-    name: str
-    summary: str
-    details: str  # help text below the summary
-    params: type[Params]
-    decide: Callable[[State, Any], Event]
-    """Return the event to record; raise UsageError when the task's state does not allow the action."""
-    done: str  # printed after the task's id; may use the parameters
-    expected: TaskStatus | None = None  # the status that `done` describes
-    otherwise: str = ""  # printed instead while the task has another status
-    by_status: dict[TaskStatus, str] = {}  # printed instead for these statuses
-    agent_note: str = ""  # for a model that acts for a person over MCP
-    ends_task: bool = False  # without an active run the task is ended at once
-    complete: Callable[[TaskId, Any, Sequence[Attempt]], Params] | None = None
-    """Complete the parameters from the running attempts of the task; raise UsageError if none fits."""
-
-    def describe_result(self, status: TaskStatus, params: Params) -> str:
-        """Return the text to print after the task's id."""
-        text = self.done if self.expected in (None, status) else self.by_status.get(status, self.otherwise)
-        return text.format(status=status, **msgspec.structs.asdict(params))
-
-
 def decode_params(action: Action, values: dict[str, Any]) -> Params:
     """Return the parameters of an action; raise UsageError for wrong or missing ones."""
     try:
@@ -133,7 +103,7 @@ def _resume(state: State, params: ResumeParams) -> Event:
     if state.status in REOPENABLE & TERMINAL:
         raise UsageError(f"{state.task} is {state.status}", f"reopen it: ostler retry {state.task}")
     if state.status not in _RESUMABLE and not (state.pause_requested and state.status is _S.IN_PROGRESS):
-        raise _not_allowed(state, "there is nothing to resume")
+        raise not_allowed(state, "there is nothing to resume")
     return DecisionRecorded("resume", params.text)
 
 
@@ -141,7 +111,8 @@ def _retry(state: State, params: RetryParams) -> Event:
     if state.status is _S.NEEDS_REVIEW:
         raise _needs_review(state)
     if state.status not in REOPENABLE:
-        raise _not_allowed(state, "there is nothing to retry")
+        raise not_allowed(state, "there is nothing to retry")
+    require_files(state, "retried")
     if state.status is _S.BLOCKED and state.code is Code.GATE_UNRUNNABLE and params == RetryParams():
         # The work is done and was not judged: only the gate runs again.
         return DecisionRecorded("resume")
@@ -150,19 +121,19 @@ def _retry(state: State, params: RetryParams) -> Event:
 
 def _pause(state: State, params: NoParams) -> Event:
     if state.status not in _PAUSABLE:
-        raise _not_allowed(state, "there is nothing to pause")
+        raise not_allowed(state, "there is nothing to pause")
     return DecisionRecorded("pause")
 
 
 def _cancel(state: State, params: CancelParams) -> Event:
     if state.status in TERMINAL and state.status is not _S.CANCELLED:
-        raise _not_allowed(state, "there is nothing to cancel")
+        raise not_allowed(state, "there is nothing to cancel")
     return DecisionRecorded("cancel", params.reason)
 
 
 def _kill(state: State, params: KillParams) -> Event:
     if state.status is not _S.IN_PROGRESS:
-        raise _not_allowed(state, "no attempt of it runs")
+        raise not_allowed(state, "no attempt of it runs")
     return DecisionRecorded("kill", attempt=params.attempt, now=params.now)
 
 
@@ -183,7 +154,7 @@ def _skip(state: State, params: SkipParams) -> Event:
     _require_accepted(state)
     index = _require_phase(state, params.phase)
     if state.status in TERMINAL:
-        raise _not_allowed(state, "there is nothing to skip")
+        raise not_allowed(state, "there is nothing to skip")
     if state.phases[index].status in ("completed", "skipped"):
         raise UsageError(
             f"{params.phase} of {state.task} is {state.phases[index].status}",
@@ -196,7 +167,8 @@ def _rewind(state: State, params: RewindParams) -> Event:
     _require_accepted(state)
     _refuse_later_phase(state, _require_phase(state, params.phase))
     if state.status is _S.APPROVED:
-        raise _not_allowed(state, "an approved task cannot be reopened")
+        raise not_allowed(state, "an approved task cannot be reopened")
+    require_files(state, "reopened")
     if state.status in TERMINAL:
         return TaskReopened("rewind", params.phase, params.text)
     return DecisionRecorded("rewind", params.text, params.phase)
@@ -218,9 +190,10 @@ def _merge(state: State, params: NoParams) -> Event:
     if waits_to_be_merged(state):
         return DecisionRecorded("approve", "ostler merge")
     if state.status is not _S.COMPLETED:
-        raise _not_allowed(state, "only a completed task can be merged")
+        raise not_allowed(state, "only a completed task can be merged")
     if state.branch is None or state.commit is None:
         raise UsageError(f"{state.task} has no commit to merge", f"ostler show {state.task}")
+    require_files(state, "merged by Ostler")
     return TaskReopened(MERGE_REQUEST)
 
 
@@ -233,7 +206,7 @@ def _require_decision(state: State) -> None:
     """Raise unless a gate waits for a person, or failed with no retry left."""
     at_gate = state.status is _S.BLOCKED and state.stage in (Stage.CHECKING, Stage.FINAL, Stage.MERGING)
     if state.status is not _S.NEEDS_REVIEW and not at_gate:
-        raise _not_allowed(state, "it is not waiting for a decision")
+        raise not_allowed(state, "it is not waiting for a decision")
 
 
 def _require_accepted(state: State) -> None:
@@ -255,12 +228,6 @@ def _needs_review(state: State) -> UsageError:
     return UsageError(f"{state.task} is waiting for your review", hint)
 
 
-def _not_allowed(state: State, reason: str) -> UsageError:
-    return UsageError(f"{state.task} is {state.status}: {reason}", f"ostler show {state.task}")
-
-
-_ONLY_IF_DECIDED = "Call it only when the person you work for has made this decision."
-
 ACTIONS: dict[str, Action] = {
     action.name: action
     for action in (
@@ -272,7 +239,7 @@ ACTIONS: dict[str, Action] = {
             ApproveParams,
             _approve,
             "is approved.",
-            agent_note=f"The work is then merged or published. {_ONLY_IF_DECIDED}",
+            agent_note=f"The work is then merged or published. {ONLY_IF_DECIDED}",
         ),
         Action(
             "reject",
@@ -285,7 +252,7 @@ ACTIONS: dict[str, Action] = {
             "is rejected; the work goes back to its agent.",
             _S.REVISION,
             "is {status}.",
-            agent_note=_ONLY_IF_DECIDED,
+            agent_note=ONLY_IF_DECIDED,
         ),
         Action(
             "resume",
@@ -337,7 +304,7 @@ ACTIONS: dict[str, Action] = {
             KillParams,
             _kill,
             "goes on after its attempt is killed.",
-            agent_note=_ONLY_IF_DECIDED,
+            agent_note=ONLY_IF_DECIDED,
             complete=name_attempt,
         ),
         Action(
@@ -364,7 +331,8 @@ ACTIONS: dict[str, Action] = {
             NoParams,
             _merge,
             "is to be merged.",
-            agent_note=_ONLY_IF_DECIDED,
+            agent_note=ONLY_IF_DECIDED,
         ),
+        *DISPOSALS,
     )
 }

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 
 from ostler.model.ids import TaskId
-from ostler.project.actions import find_action
+from ostler.project.actions import decode_params, find_action
 from ostler.project.project import Project
 from ostler.views.task import TaskView
 
@@ -15,8 +15,15 @@ def apply_action(
     project: Project, environ: Mapping[str, str], task: TaskId, name: str, **values: object
 ) -> TaskView:
     """Record the decision and return the task; for callers without a running event loop."""
+    action = find_action(name)
+    if action.deletes:
+        # Few commands delete something.
+        from ostler.project.disposal.dispose import dispose_task  # noqa: PLC0415
+
+        decode_params(action, values)
+        return dispose_task(project, task, name, values)
     view = project.act(task, name, **values)
-    if not find_action(name).ends_task and not project.state(task).cancel_requested:
+    if not action.ends_task and not project.state(task).cancel_requested:
         return view
     asyncio.run(_settle(project, environ, task))
     return project.show(task)

@@ -7,12 +7,12 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from ostler.clock import read_time
 from ostler.errors import Code, UsageError
 from ostler.model.ids import TaskId
-from ostler.model.rows import decode_state
+from ostler.model.rows import decode_state, is_purged
 from ostler.model.status import REOPENABLE, TaskStatus
 from ostler.project.apply_action import apply_action
+from ostler.project.decisions.moments import parse_since
 from ostler.project.project import Project
 
 _FAILED = frozenset({TaskStatus.FAILED, TaskStatus.QUARANTINED})
@@ -23,7 +23,7 @@ class RetryFilter(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
     failed: Annotated[bool, Meta(description="Retry every failed and quarantined task.")] = False
     code: Annotated[str, Meta(description="Retry every task that stopped with this code.")] = ""
-    since: Annotated[str, Meta(description="Only tasks that changed since then, such as 18:30.")] = ""
+    since: Annotated[str, Meta(description="Only tasks that changed since then, such as 2d or 18:30.")] = ""
 
 
 class RetriedTasks(Struct, frozen=True, kw_only=True):
@@ -48,21 +48,13 @@ def find_retryable(project: Project, wanted: RetryFilter) -> list[TaskId]:
 
     Raises UsageError for an unknown code or an invalid time.
     """
-    code, since = wanted.code, _parse_time(wanted.since) if wanted.since else None
+    code, since = wanted.code, parse_since(wanted.since) if wanted.since else None
     if code and code not in Code.__members__:
         raise UsageError(f"unknown code {code!r:.80}", "the codes are listed in docs/reference/codes.md")
     statuses = _FAILED if wanted.failed or not code else REOPENABLE
-    rows = [row for row in project.journal.rows() if row.status in statuses]
+    rows = [row for row in project.journal.rows() if row.status in statuses and row.archived_at is None]
+    rows = [row for row in rows if not is_purged(row)]
     rows = [row for row in rows if since is None or row.updated_at >= since]
     if code:
         rows = [row for row in rows if decode_state(row).code == code]
     return [row.id for row in sorted(rows, key=lambda row: (row.created_at, row.id))]
-
-
-def _parse_time(text: str) -> float:
-    try:
-        return read_time(text)
-    except ValueError:
-        raise UsageError(
-            f"invalid time {text!r:.80}", "expected a time such as 18:30 or 2026-11-16T09:00"
-        ) from None

@@ -149,9 +149,9 @@ class Ostler:
         """Add a task and return it with its id; raise UsageError for invalid fields."""
         return await asyncio.to_thread(self.project.add, task)
 
-    def tasks(self) -> list[TaskView]:
-        """Return all tasks, without their attempts."""
-        return self.project.tasks()
+    def tasks(self, *, archived: bool = False) -> list[TaskView]:
+        """Return the tasks that are not archived, or those that are, without their attempts."""
+        return self.project.tasks(archived=archived)
 
     def task(self, task: str) -> TaskView:
         """Return one task by id or unique prefix, with its attempts."""
@@ -328,7 +328,10 @@ class Ostler:
         return self._call_services.slots.stats() if self._call_services else {}
 
     def _read_outcomes(self, others: set[TaskId]) -> list[Outcome]:
-        views = [self.project.show(task) for task in sorted(others)]
+        rows = self.project.journal.named_rows(
+            sorted(others)
+        )  # without tasks that a person removed meanwhile
+        views = [self.project.show(row.id) for row in rows]
         return [Outcome(TaskId(v.id), v.status, v.code, v.message, v.warnings) for v in views]
 
     def _add_details(self, outcomes: list[Outcome]) -> list[Outcome]:

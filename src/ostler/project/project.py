@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 from msgspec.structs import replace
 
-from ostler.clock import SystemClock
+from ostler.clock import SystemClock, format_rfc3339
 from ostler.config.expect import explain_invalid
 from ostler.config.find import find_root
 from ostler.config.live import LiveSettings
@@ -27,15 +27,15 @@ from ostler.git.repository import Repository
 from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.budget import find_task_budget
 from ostler.model.event import DecisionRecorded, Event, FeedLine, TaskCreated
+from ostler.model.events.disposal import DisposalEvent, TaskRemoved
 from ostler.model.ids import TaskId, adopt_task_id, make_id_tail, make_task_id, require_task_id
 from ostler.model.notice import AgentReported
 from ostler.model.protection import list_differences
-from ostler.model.rows import decode_state
+from ostler.model.rows import build_row, decode_state
 from ostler.model.state import State
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import Task, to_priority
 from ostler.model.task_record import find_current_task
-from ostler.project.actions import decode_params, find_action
 from ostler.project.agents.inside_sandbox import refuse_in_sandbox
 from ostler.project.agents.login import find_login_command
 from ostler.project.current_attempt import CurrentAttempt, find_current_attempt, require_person
@@ -158,6 +158,7 @@ class Project:
             if create_task(self.journal, created, self._clock.now()) is not None:
                 break
             if task.id:
+                self._refuse_removed(task.id)
                 return self.task(task.id)  # a task with the same id is the same task
         write_task_file(named, self.layout)
         return named
@@ -168,8 +169,20 @@ class Project:
         if len(found) == 1:
             return found[0]
         if not found:
+            self._refuse_removed(TaskId(text))
             raise UsageError(f"no task {text or 'with an empty id'}", "run ostler status to see the tasks")
         raise UsageError(f"{text} is ambiguous: {', '.join(found[:5])}", "use a longer prefix")
+
+    def find_removal(self, task: TaskId) -> float | None:
+        """Return when a task was removed; its id is not used again."""
+        last = self.journal.read(task)[-1:] if task else []
+        return next((one.at for one in last if isinstance(one.event, TaskRemoved)), None)
+
+    def _refuse_removed(self, task: TaskId) -> None:
+        if (at := self.find_removal(task)) is not None:
+            raise UsageError(
+                f"{task} was removed at {format_rfc3339(at)}", "run ostler status to see the tasks"
+            )
 
     def find_unknown_tasks(self, names: Sequence[str]) -> list[UsageError]:
         """Return an error for each id or id prefix that names no task."""
@@ -181,8 +194,9 @@ class Project:
                 errors.append(error)
         return errors
 
-    def tasks(self) -> list[TaskView]:
-        return self.views(self.journal.rows())
+    def tasks(self, *, archived: bool = False) -> list[TaskView]:
+        """Return the tasks that are not archived, or those that are."""
+        return self.views([row for row in self.journal.rows() if (row.archived_at is not None) == archived])
 
     def views(self, rows: Sequence[TaskRow]) -> list[TaskView]:
         """Return these tasks without their attempts."""
@@ -245,12 +259,24 @@ class Project:
 
     def act(self, task: TaskId, name: str, **values: object) -> TaskView:
         """Record a person's decision about a task (see actions.py); the active or next run applies it."""
+
         self.require_person("decide about tasks")
-        self.record_action(task, name, read_user_name(), values)
+        state = self.record_action(task, name, read_user_name(), values)
+        if state.removed_at is not None:
+            return self._view(build_row(state), {}, with_attempts=False)
         return self.show(task)
 
-    def record_action(self, task: TaskId, name: str, by: str, values: dict[str, object]) -> None:
-        """Record a decision about a task and who or what made it."""
+    def validate_action(self, task: TaskId, name: str, **values: object) -> None:
+        """Raise UsageError if the task's state does not allow the action."""
+        from ostler.project.actions import decode_params, find_action  # noqa: PLC0415
+
+        action = find_action(name)
+        action.decide(self.state(task), decode_params(action, values))
+
+    def record_action(self, task: TaskId, name: str, by: str, values: dict[str, object]) -> State:
+        """Record a decision about a task and who or what made it; return its new state."""
+        from ostler.project.actions import decode_params, find_action  # noqa: PLC0415  (reading a status decides nothing)
+
         action = find_action(name)
         params = decode_params(action, values)
         if action.complete is not None:
@@ -258,12 +284,13 @@ class Project:
 
         def decide(state: State) -> Event:
             event = action.decide(state, params)
-            return replace(event, by=by) if isinstance(event, DecisionRecorded) else event
+            return replace(event, by=by) if isinstance(event, DecisionRecorded | DisposalEvent) else event
 
         state = append_computed_event(self.journal, task, decide, self._clock.now())
-        if not self.is_claimed(task):
+        if not self.is_claimed(task) and not state.has_no_files:
             make_private_dir(self.layout.task(task))
             write_state_file(state, self.layout)
+        return state
 
     def running_attempts(self, task: TaskId) -> list[Attempt]:
         """Return the attempts of a task that run now; one whose run is dead does not count."""

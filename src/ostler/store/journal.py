@@ -17,7 +17,7 @@ class EventPublisher(Protocol):
     """Records events and notices; a write that returned is durable."""
 
     def append(self, record: Record, row: TaskRow, notices: Sequence[Notice] = ()) -> bool:
-        """Write the record, the row of its task and the notices in one transaction.
+        """Write the record, the row of its task and the notices in one transaction; delete a removed row.
 
         Returns False, and writes nothing, when the task has a record of this seq: another writer was first.
         """

@@ -29,9 +29,12 @@ _MATCHES = f"""
     FROM task INDEXED BY listed_tasks WHERE (?2 = '[]' OR {_STATUS} IN {_STATUSES})
     AND (?3 = '' OR title LIKE ?3 ESCAPE '!' OR id LIKE ?3 ESCAPE '!')
     AND (?4 = '' OR pipeline = ?4)
-    AND (?5 = '' OR priority = ?5)"""
+    AND (?5 = '' OR priority = ?5)
+    AND (archived_at IS NOT NULL) = ?6
+    AND updated_at >= ?7"""
 _COUNT_MATCHES = f"SELECT count(*) {_MATCHES}"
-_COUNT_STATUSES = "SELECT status, count(*) FROM task INDEXED BY listed_tasks GROUP BY status"
+_COUNT_STATUSES = """
+    SELECT status, count(*) FROM task INDEXED BY listed_tasks WHERE archived_at IS NULL GROUP BY status"""
 _SELECT_RUNNING = (
     "SELECT id FROM task INDEXED BY listed_tasks WHERE status = 'in_progress' ORDER BY created_at"
 )
@@ -42,6 +45,11 @@ _SELECT_CLAIM = """
     SELECT coalesce(max(position), 0) FROM feed
     WHERE task = ? AND seq IS NOT NULL AND type = 'task_claimed'"""
 
+# Later records, such as those of a cleanup, do not change when a task ended.
+_SELECT_ENDS = """
+    SELECT task, max(at) FROM feed
+    WHERE seq IS NOT NULL AND type IN ('task_completed', 'task_failed', 'task_cancelled') GROUP BY task"""
+
 
 class TaskFilter(Struct, frozen=True):
     """Which tasks to list."""
@@ -51,6 +59,8 @@ class TaskFilter(Struct, frozen=True):
     pipeline: str = ""  # the pipeline run that they belong to
     without_owner: tuple[TaskId, ...] = ()  # in progress, but no process runs them: listed as pending
     priority: str = ""
+    archived: bool = False  # only archived tasks; false: only the others
+    since: float = 0.0  # changed since then
 
 
 class Listing:
@@ -74,7 +84,7 @@ class Listing:
         return self._db.query(_COUNT_MATCHES, *_values(task_filter))[0][0]
 
     def counts(self) -> dict[str, int]:
-        """Return the number of tasks of each status."""
+        """Return the number of tasks of each status, without archived ones."""
         return dict(self._db.query(_COUNT_STATUSES))
 
     def running(self) -> list[TaskId]:
@@ -84,6 +94,10 @@ class Listing:
     def pipeline_runs(self) -> list[str]:
         """Return every pipeline run, the newest first."""
         return [run for (run,) in self._db.query(_SELECT_RUNS)]
+
+    def ends(self) -> dict[TaskId, float]:
+        """Return when each task that ended did so last."""
+        return {TaskId(task): at for task, at in self._db.query(_SELECT_ENDS)}
 
     def claim_position(self, task: TaskId) -> int:
         """Return the position of the feed at which a run last claimed the task; 0: never."""
@@ -116,4 +130,5 @@ def _values(task_filter: TaskFilter) -> tuple[Value, ...]:
     like = f"%{text}%" if text else ""
     without_owner = codec.encode_ids(task_filter.without_owner)
     statuses = codec.encode_ids(task_filter.statuses)
-    return without_owner, statuses, like, task_filter.pipeline, task_filter.priority
+    more = (task_filter.archived, task_filter.since)
+    return without_owner, statuses, like, task_filter.pipeline, task_filter.priority, *more

@@ -187,6 +187,14 @@ _FILE = """
 ALTER TABLE identity ADD COLUMN file TEXT NOT NULL DEFAULT '';
 """
 
+_ARCHIVE = """
+-- When a person hid the task from the lists; null: it is listed.
+ALTER TABLE task ADD COLUMN archived_at REAL;
+DROP INDEX listed_tasks;
+CREATE INDEX listed_tasks ON task
+    (updated_at, id, status, title, priority, created_at, pipeline, cost_usd, archived_at);
+"""
+
 
 def _standard_names(db: apsw.Connection) -> None:
     rewrite_names(db)
@@ -207,6 +215,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _ACCOUNTS,
     _RETRY_REPORT,
     _FILE,
+    _ARCHIVE,
 )
 """Entry n leads from version n to n + 1: SQL, or a function. Released entries are never edited."""
 

@@ -36,13 +36,15 @@ _INSERT_RECORD = """
 _INSERT_NOTICE = "INSERT INTO feed (task, at, type, step, basis, body, version) VALUES (?, ?, ?, '', 0, ?, 6)"
 _UPSERT_TASK = """
     INSERT INTO task (id, seq, status, title, priority, created_at, updated_at, state, resumes_at, open,
-        waits_for, not_before, after_any, pipeline, at_once, cost_usd)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        waits_for, not_before, after_any, pipeline, at_once, cost_usd, archived_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, status = excluded.status, title = excluded.title,
         priority = excluded.priority, created_at = excluded.created_at, updated_at = excluded.updated_at,
         state = excluded.state, resumes_at = excluded.resumes_at, open = excluded.open,
         waits_for = excluded.waits_for, not_before = excluded.not_before, after_any = excluded.after_any,
-        pipeline = excluded.pipeline, at_once = excluded.at_once, cost_usd = excluded.cost_usd"""
+        pipeline = excluded.pipeline, at_once = excluded.at_once, cost_usd = excluded.cost_usd,
+        archived_at = excluded.archived_at"""
+_DELETE_TASK = "DELETE FROM task WHERE id = ?"
 _INSERT_ATTEMPT = "INSERT INTO attempt (task, number, status, body) VALUES (?, ?, ?, ?)"
 _SELECT_ATTEMPT = "SELECT body FROM attempt WHERE task = ? AND number = ?"
 _UPDATE_ATTEMPT = """
@@ -53,7 +55,7 @@ _SELECT_ATTEMPTS = "SELECT body FROM attempt WHERE task = ? ORDER BY number"
 _SELECT_RECORDS = "SELECT seq, at, type, body, step, basis FROM feed WHERE task = ? AND seq > ? ORDER BY seq"
 _TASK = """
     SELECT id, seq, status, title, priority, created_at, updated_at, state, resumes_at, open, waits_for,
-        not_before, after_any, pipeline, at_once, cost_usd
+        not_before, after_any, pipeline, at_once, cost_usd, archived_at
     FROM task"""
 _SELECT_TASK = f"{_TASK} WHERE id = ?"
 _IDS = "(SELECT value FROM json_each(?))"
@@ -145,8 +147,7 @@ class SqliteJournal:
         with self._ensure_transaction():
             if not self._insert_record(record):
                 return False
-            clean = replace(row, title=redact_text(row.title), state=redact_bytes(row.state))
-            self._db.run(_UPSERT_TASK, *_to_values(clean))
+            self._write_row(row)
             self._insert_notices(record.task, record.at, notices)
             return True
 
@@ -268,6 +269,14 @@ class SqliteJournal:
         self._db.run(_INSERT_RECORD, *values)
         return self._db.connection.changes() == 1
 
+    def _write_row(self, row: TaskRow) -> None:
+        if row.removed:
+            # Its records stay, so that its id is not used again.
+            self._db.run(_DELETE_TASK, row.id)
+            return
+        clean = replace(row, title=redact_text(row.title), state=redact_bytes(row.state))
+        self._db.run(_UPSERT_TASK, *_to_values(clean))
+
     def _insert_notices(self, task: TaskId, at: float, notices: Sequence[Notice]) -> None:
         for notice in notices:
             kind, body = codec.encode_event(notice)
@@ -286,12 +295,12 @@ class SqliteJournal:
 
 
 def _to_values(row: TaskRow) -> tuple[Any, ...]:
-    *plain, after, not_before, after_any, pipeline, at_once, cost_usd = astuple(row)
-    return *plain, " ".join(after), not_before, after_any, pipeline, at_once, cost_usd
+    *plain, after, not_before, after_any, pipeline, at_once, cost_usd, archived_at, _ = astuple(row)
+    return *plain, " ".join(after), not_before, after_any, pipeline, at_once, cost_usd, archived_at
 
 
 def _to_row(found: tuple[Any, ...]) -> TaskRow:
-    *plain, is_open, after, not_before, after_any, pipeline, at_once, cost_usd = found
+    *plain, is_open, after, not_before, after_any, pipeline, at_once, cost_usd, archived_at = found
     return TaskRow(
         *plain,
         open=bool(is_open),
@@ -301,4 +310,5 @@ def _to_row(found: tuple[Any, ...]) -> TaskRow:
         pipeline=pipeline,
         max_parallel=at_once,
         cost_usd=cost_usd,
+        archived_at=archived_at,
     )

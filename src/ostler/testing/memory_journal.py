@@ -44,6 +44,8 @@ class MemoryJournal:
         self._recorded.add(key)
         self._lines += [replace(line, seq=record.seq, step=record.step, basis=record.basis), *added]
         self._rows[row.id] = row
+        if row.removed:
+            del self._rows[row.id]
         return True
 
     def notify(self, task: TaskId, at: float, notices: Sequence[Notice]) -> None:

@@ -64,6 +64,8 @@ _BLOCKED: dict[Code, tuple[str, Asks]] = {
     ),
 }
 _ACCEPT = "ostler config accept"
+# Of a file in the directory of the task that a person changed.
+_CHANGED_FILE = "correct or delete the file that the reason names; then   ostler resume {id}"
 _RUN_GATE_AGAIN = "   ostler resume {id}   or   ostler approve {id}"
 # GATE_UNRUNNABLE: what prevented the command, and what removes that
 _OBSTACLES: dict[GateObstacle, str] = {
@@ -98,6 +100,7 @@ class Situation(Struct, frozen=True, kw_only=True):
     login_command: str | None = None
     obstacle: GateObstacle | None = None
     pending_settings: tuple[str, ...] = ()
+    purged_at: str | None = None
 
 
 class Advice(Struct, frozen=True):
@@ -122,6 +125,7 @@ def situation_of(view: TaskView) -> Situation:
         login_command=view.login_command,
         obstacle=view.obstacle,
         pending_settings=view.pending_settings,
+        purged_at=view.purged_at,
     )
 
 
@@ -148,9 +152,13 @@ def next_step(view: TaskView) -> str:
 
 def _find(task: Situation) -> tuple[str, Asks | None]:
     status, code = task.status, task.code
+    if task.purged_at:
+        return "", None
     asks = _ASKS.get(status)
     if code is Code.GATE_UNRUNNABLE and status is _S.BLOCKED and task.obstacle:
         return _OBSTACLES[task.obstacle] + _RUN_GATE_AGAIN, "approve"
+    if code is Code.TASK_NOT_EXECUTABLE and status is _S.BLOCKED:
+        return _CHANGED_FILE, "resume"
     if code and status is _S.BLOCKED and code in _BLOCKED:
         return _BLOCKED[code]
     if code in _NO_PROGRESS and WarningCode.PERMISSION_DENIED in task.warnings:

@@ -136,6 +136,10 @@ class TaskView(Struct, frozen=True, kw_only=True):
     held: bool = False  # a proposal that waits for a person
     obstacle: GateObstacle | None = None  # why a gate could not run, after GATE_UNRUNNABLE
     login_command: str | None = None  # logs in to the agent, after AUTH_FAILED
+    changed_files: tuple[str, ...] = ()  # files of the task that a person changed, in words
+    archived_at: str | None = None  # lists leave it out since then
+    purged_at: str | None = None  # its files are deleted since then
+    removed_at: str | None = None  # only in the result of `ostler rm`
     hold: str | None = None  # why a run does not start it: a window of its account is nearly used
     phases: tuple[PhaseView, ...]
     gates: tuple[NamedGateView, ...] = ()  # of the final commit: those that are no phase, and "merge"
@@ -194,6 +198,9 @@ def view_task(
         held=state.held and state.status is TaskStatus.NEEDS_REVIEW,
         obstacle=_find_obstacle(state),
         login_command=login or None,
+        archived_at=_time(state.archived_at),
+        purged_at=_time(state.purged_at),
+        removed_at=_time(state.removed_at),
         phases=tuple(_phase(state, index) for index in range(len(state.phases))),
         gates=_named_gates(state),
         attempts=tuple(_attempt(attempt, alive and attempt is attempts[-1]) for attempt in attempts),

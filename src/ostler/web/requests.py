@@ -37,6 +37,8 @@ class TasksQuery(Query, frozen=True):
     q: Line = ""
     pipeline: Line = ""
     priority: PriorityName | None = None
+    since: Line = ""  # changed since then: 2d, or a time
+    archived: bool = False  # only archived tasks
     sort: Sort = "updated"
     after: Line = ""  # the `next` of the previous page
     limit: Annotated[int, Meta(ge=1, le=500)] = 100

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import os
-import stat
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from ostler.errors import CODES, Code, Origin, OstlerError, Problem, UsageError, is_host_failure
 from ostler.files.disk import to_machine_error
-from ostler.files.paths import open_beneath
+from ostler.project.artifacts.files import open_file
 from ostler.secrets.redact import redact_text
 
 _ASKED_WRONGLY = (
@@ -114,14 +113,10 @@ class _Sending(StreamingResponse):
 
 def attach(root: Path, relative: str) -> Attachment:
     """Return a regular file below root; raise 404 when there is none."""
-    try:
-        fd = open_beneath(root, relative, os.O_RDONLY)
-    except OSError:
-        raise _missing(relative) from None
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
+    file = open_file(root, relative)
+    if file is None:
         raise _missing(relative)
-    return Attachment(os.fdopen(fd, "rb", 0), relative.rpartition("/")[2])
+    return Attachment(file, relative.rpartition("/")[2])
 
 
 def _missing(relative: str) -> RequestError:

@@ -45,7 +45,9 @@ class Board:
         self._spending = SpendingReader(project.layout.database)
         self._version = self._journal.version()
         self._position = self._journal.position()
-        self._rows: dict[TaskId, TaskRow] = {row.id: row for row in self._journal.rows()}
+        self._rows: dict[TaskId, TaskRow] = {
+            row.id: row for row in self._journal.rows() if row.archived_at is None
+        }
         self._live = Live()
         self._lanes = self._live.lanes(self._journal)
         self._checked_at = 0.0
@@ -108,7 +110,9 @@ class Board:
     def _reload_row(self, task: TaskId) -> bool:
         """Read a task again; return False when only notices were added."""
         row, current = self._journal.row(task), self._rows.get(task)
-        if row is None or (current is not None and current.seq == row.seq):
+        if row is None or row.archived_at is not None:
+            return self._rows.pop(task, None) is not None
+        if current is not None and current.seq == row.seq:
             return False
         self._rows[task] = row
         return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from typing import assert_never
 
 from msgspec import Raw
@@ -9,6 +11,7 @@ from msgspec.structs import replace
 
 from ostler.engine.core.decide import decide, step_for_stage
 from ostler.engine.core.decisions import apply_accepted, apply_decision, hold_proposal, rewind_to
+from ostler.engine.core.disposal import apply_disposal
 from ostler.engine.core.iterations import apply_call_ended, apply_checkpoint
 from ostler.engine.core.left import add_details, forget_details, set_left
 from ostler.engine.core.moves import (
@@ -44,6 +47,7 @@ from ostler.model.event import (
     Record,
     SettingsAccepted,
     StepFailed,
+    TaskArchived,
     TaskBlocked,
     TaskCancelled,
     TaskClaimed,
@@ -54,10 +58,13 @@ from ostler.model.event import (
     TaskFailed,
     TaskHeld,
     TaskPaused,
+    TaskPurged,
     TaskRebuilt,
     TaskReleased,
+    TaskRemoved,
     TaskReopened,
     TaskStarted,
+    TaskUnarchived,
     UsageEvent,
     WorkspaceReleased,
 )
@@ -113,10 +120,16 @@ def evolve(state: State, record: Record) -> State:
 
 def fold(records: list[Record]) -> State:
     """Return the state after all records of a task."""
+    return deque(list_states(records), maxlen=1).pop()
+
+
+def list_states(records: list[Record]) -> Iterator[State]:
+    """Yield the state after each record of a task."""
     state = begin(records[0])
+    yield state
     for record in records[1:]:
         state = evolve(state, record)
-    return state
+        yield state
 
 
 def _fold(state: State, record: Record) -> State:
@@ -173,7 +186,7 @@ def _fold(state: State, record: Record) -> State:
             released = replace(released, warnings=add_warnings(state, notes))
             return released if event.left is None else set_left(released, event.left)
         case TaskReopened():
-            return _apply_reopened(state, event)
+            return replace(_apply_reopened(state, event), archived_at=None)
         case TaskEdited():
             return _apply_edited(state, event)
         case DecisionRecorded():
@@ -182,6 +195,8 @@ def _fold(state: State, record: Record) -> State:
             return apply_accepted(state, event)
         case TaskRebuilt():
             return _apply_rebuilt(state, event)
+        case TaskArchived() | TaskUnarchived() | TaskRemoved() | TaskPurged():
+            return apply_disposal(state, event, record.at)
         case TaskCreated():
             raise OutOfOrder(f"{state.task}: duplicate task_created")
         case Raw():

@@ -13,7 +13,7 @@ from ostler.files.layout import JOURNAL, Layout
 from ostler.files.view import list_task_files
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId
-from ostler.model.rows import decode_state
+from ostler.model.rows import decode_state, is_purged
 from ostler.store.identity import find_home
 from ostler.store.recovery.rescue import list_rescues
 from ostler.store.sqlite import SqliteJournal
@@ -90,13 +90,14 @@ def _check_records(journal: SqliteJournal, rows: list[TaskRow]) -> tuple[int, li
 def _check_files(layout: Layout, rows: list[TaskRow]) -> list[Finding]:
     """Find files of tasks that the journal does not have, and tasks without files."""
     recorded, kept = {row.id for row in rows}, {TaskId(path.name) for path in list_task_files(layout)}
+    purged = {row.id for row in rows if is_purged(row)}
     unknown = [
         Finding("files", f"{layout.shown_task(task)} belongs to no task of the journal", _UNKNOWN)
         for task in sorted(kept - recorded)
     ]
     missing = [
         Finding("files", f"the files of {task} are missing in {layout.shown_task(task)}")
-        for task in sorted(recorded - kept)
+        for task in sorted(recorded - kept - purged)
     ]
     return unknown + missing
 

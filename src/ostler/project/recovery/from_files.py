@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.engine.records import append_event
-from ostler.engine.task_files import write_state_file, write_task_file
+from ostler.engine.task_files import is_state_file_current, write_state_file, write_task_file
 from ostler.errors import Code, OstlerError, UsageError, WarningCode, read_code
 from ostler.files.yaml import read_yaml
 from ostler.git.commit.trailers import find_start_commit
@@ -111,13 +111,16 @@ def rebuild_task(project: Project, task: Task, folder: Path) -> RebuiltTask:
 
 
 def restore_files(project: Project) -> None:
-    """Write task.md and state.yaml of each task that lacks them; the rest of its directory is lost."""
+    """Write task.md of each task that lacks it, and the current state.yaml."""
     for row in project.journal.rows():
-        folder = project.layout.task(row.id)
+        folder, state = project.layout.task(row.id), decode_state(row)
+        if state.purged_at is not None:
+            continue
         if not (folder / "task.md").exists():
             write_task_file(project.task(row.id), project.layout)
-        if not (folder / "state.yaml").exists():
-            write_state_file(decode_state(row), project.layout)
+        if not is_state_file_current(state, project.layout):
+            # A newer one would be taken for a change by a person.
+            write_state_file(state, project.layout)
 
 
 def _warn(project: Project, task: TaskId, found: _StateFile) -> TaskRebuilt:

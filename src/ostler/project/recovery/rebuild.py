@@ -135,7 +135,8 @@ def _read_tasks(project: Project) -> tuple[dict[TaskId, Task], list[str]]:
     tasks: dict[TaskId, Task] = {}
     failed: list[str] = []
     recorded = {row.id for row in project.journal.rows()}
-    folders = [one for one in list_task_files(project.layout) if one.name not in recorded]
+    unrecorded = (one for one in list_task_files(project.layout) if one.name not in recorded)
+    folders = [one for one in unrecorded if project.find_removal(TaskId(one.name)) is None]
     for folder in sorted(folders, key=lambda folder: (folder / "task.md").stat().st_mtime):
         try:
             tasks[TaskId(folder.name)] = read_task_folder(folder)

@@ -23,6 +23,7 @@ from ostler.model.plan import Plan
 from ostler.model.state import State
 from ostler.model.status import REOPENABLE, TERMINAL
 from ostler.model.task import PriorityName, Task, Weight, to_priority
+from ostler.project.decisions.moments import parse_start
 from ostler.project.inspection.refuse import refuse
 from ostler.project.inspection.task import find_task_errors
 from ostler.project.project import Project
@@ -51,6 +52,10 @@ _PLANNED = frozenset({"weight", "phases", "role"})
 _LONGEST_VALUE = 60  # characters of a value in the description of an edit
 
 
+class NothingChanged(UsageError):
+    """The task has the given values already."""
+
+
 class TaskChanges(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """New values of a task's fields; those without a value stay."""
 
@@ -70,6 +75,19 @@ class TaskChanges(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
         Annotated[float, Meta(ge=0, le=1e12)] | None,
         Meta(description="The maximum cost in US dollars; 0: no limit of its own."),
     ] = None
+    tier: Annotated[str | None, Meta(description="The model tier; empty: none.")] = None
+    tags: Annotated[tuple[str, ...] | None, Meta(description="The tags.")] = None
+    not_before: Annotated[
+        str | None, Meta(description="The earliest start, such as 18:30; empty: at once.")
+    ] = None
+    role: Annotated[str | None, Meta(description="The agent's role; only before the first run.")] = None
+    phases: Annotated[
+        tuple[str, ...] | None,
+        Meta(description="The phases; none: those of the weight; only before the first run."),
+    ] = None
+    feature: Annotated[
+        str | None, Meta(description="The slot pool to run in; only before the first run.")
+    ] = None
 
 
 def edit_task(project: Project, task: TaskId, changes: TaskChanges, by: str = "edit") -> TaskView:
@@ -77,6 +95,8 @@ def edit_task(project: Project, task: TaskId, changes: TaskChanges, by: str = "e
     given = {name: value for name, value in msgspec.structs.asdict(changes).items() if value is not None}
     if given.get("budget_usd") == 0:
         given["budget_usd"] = None
+    if "not_before" in given:
+        given["not_before"] = parse_start(given["not_before"]) if given["not_before"] else None
     return record_edit(project, task, given, by)
 
 
@@ -121,7 +141,7 @@ def build_edit(project: Project, state: State, given: Mapping[str, Any], by: str
     if "after" in changed:
         edited = replace(edited, after=project.find_dependencies(edited.after, state.task))
     if not changed:
-        raise UsageError(
+        raise NothingChanged(
             f"nothing to change: {state.task} has these values already", f"ostler show {state.task}"
         )
     plan = _plan_again(project, state, edited) if _PLANNED.intersection(changed) else None

@@ -1,54 +1,116 @@
-"""Takes in a task.md that a person changed, when a run claims the task."""
+"""Finds what a person changed in the files of a task: task.md is taken in, state.yaml is refused."""
 
 from __future__ import annotations
 
-from ostler.engine.task_files import write_task_file
+from pathlib import Path
+
+from ostler.engine.core.evolve import list_states
+from ostler.engine.task_files import find_changed_line, is_state_text, write_task_file
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.atomic import write_projection
-from ostler.model.event import TaskBlocked, TaskEdited
+from ostler.model.event import Record, TaskBlocked, TaskEdited
+from ostler.model.ids import TaskId
 from ostler.model.state import State
+from ostler.model.status import TERMINAL
 from ostler.model.task import Task
 from ostler.model.task_record import list_versions
+from ostler.project.decisions.status_words import find_command
 from ostler.project.project import Project
 from ostler.project.tasks.edit import build_edit, find_changed_fields
 from ostler.prompt.task_text import write_task
 from ostler.secrets.redact import redact_text
 
 _LARGEST_BYTES = 10 * 1024 * 1024
+_TASK, _STATE = "task.md", "state.yaml"
+_BLANK = "\0\r\n\t "
 
 
 def take_in_edited_file(project: Project, task: Task, state: State) -> TaskEdited | TaskBlocked | None:
-    """Return the edit of a changed task.md, or the reason why it is invalid; None for an unchanged file."""
-    path = project.layout.task(state.task) / "task.md"
-    where = f"{project.layout.shown_task(state.task).relative_to(project.layout.root) / 'task.md'}"
+    """Return the edit of a changed task.md, or the reason why a changed file is refused; None if none is."""
     try:
-        with path.open("rb") as file:
-            written = file.read(_LARGEST_BYTES).decode("utf-8")
-        text = redact_text(written)
-        if text != written:
-            write_projection(path, text.encode())
-        if text == write_task(task):
+        if refusal := find_state_edit(project, state):
+            return TaskBlocked(Code.TASK_NOT_EXECUTABLE, refusal)
+        if (text := _read_changed_text(project, task)) is None:
             return None
-        versions = list_versions(project.journal.read(state.task))
-        if not text.strip("\0\r\n\t ") or any(text == write_task(one) for one in versions):
-            # Not changed by a person: emptied by a power cut, or written before the last edit or retry.
-            write_task_file(task, project.layout)
-            return None
-        changed = find_changed_fields(text, task, where)
+        changed = find_changed_fields(text, task, _name_file(project, task.id, _TASK))
         _refuse_higher_budget(task, changed, project.settings.budget.task_usd)
-        return build_edit(project, state, changed, "task.md") if changed else None
-    except FileNotFoundError:
-        write_task_file(task, project.layout)
-        return None
-    except UnicodeDecodeError as error:
-        reason = f"{where} is not UTF-8 (byte {error.start})"
-    except OSError as error:
-        reason = f"{where} cannot be read: {error.strerror}"
+        return build_edit(project, state, changed, _TASK) if changed else None
     except OstlerError as error:
+        where = _name_file(project, task.id, _TASK)
         reason = error.message if where in error.message else f"{where}: {error.message}"
     return TaskBlocked(
         Code.TASK_NOT_EXECUTABLE, f"the changed file is invalid: {reason}; correct or delete it, then resume"
     )
+
+
+def describe_hand_edits(project: Project, task: Task, state: State) -> tuple[str, ...]:
+    """Return a sentence for each file that a person changed and no run has read yet; writes nothing."""
+    use = "it is not used, because the task has ended" if state.status in TERMINAL else "the next run uses it"
+    try:
+        text = redact_text(_read_text(project.layout.task(task.id) / _TASK) or "")
+        note = f"{_name_file(project, task.id, _TASK)}: {use}" if _is_edit(project, task, text) else ""
+        return tuple(filter(None, (find_state_edit(project, state), note)))
+    except OstlerError as error:
+        return (error.message,)
+
+
+def find_state_edit(project: Project, state: State) -> str:
+    """Return why a changed state.yaml is refused, with its line; empty if Ostler wrote it."""
+    text = _read_text(project.layout.task(state.task) / _STATE)
+    changed = find_changed_line(text, state) if text else None
+    # An interrupted run leaves an older state.
+    if changed is None or any(is_state_text(text or "", one) for one in list_states(_read(project, state))):
+        return ""
+    number, line = changed
+    key, _, value = line.partition(":")
+    hint = find_command(state.task, value, state.status) if key.strip() == "status" else ""
+    reason = f"{key.strip()} was changed" + (f" to {value.strip():.80}" if value.strip() else "")
+    where = f"{_name_file(project, state.task, _STATE)}:{number}"
+    advice = hint or f"ostler edit {state.task}"
+    return f"{where}: {reason}, but this file is only a view of the journal; use   {advice}"
+
+
+def _read(project: Project, state: State) -> list[Record]:
+    return project.journal.read(state.task)
+
+
+def _read_changed_text(project: Project, task: Task) -> str | None:
+    """Return the text of a task.md that a person changed; any other is written again. Raises OstlerError."""
+    path = project.layout.task(task.id) / _TASK
+    written = _read_text(path)
+    text = redact_text(written or "")
+    if text != written and written is not None:
+        write_projection(path, text.encode())
+    if text == write_task(task):
+        return None
+    if _is_edit(project, task, text):
+        return text
+    write_task_file(task, project.layout)
+    return None
+
+
+def _is_edit(project: Project, task: Task, text: str) -> bool:
+    """Return False for a file that was emptied by a power cut, or written before the last edit or retry."""
+    if not text.strip(_BLANK) or text == write_task(task):
+        return False
+    return all(text != write_task(one) for one in list_versions(project.journal.read(task.id)))
+
+
+def _read_text(path: Path) -> str | None:
+    """Return the text; None if there is no file. Raises OstlerError for one that cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_LARGEST_BYTES).decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path.name} is not UTF-8 (byte {error.start})") from None
+    except OSError as error:
+        raise UsageError(f"{path.name} cannot be read: {error.strerror}") from None
+
+
+def _name_file(project: Project, task: TaskId, name: str) -> str:
+    return str(project.layout.shown_task(task).relative_to(project.layout.root) / name)
 
 
 def _refuse_higher_budget(task: Task, changed: dict[str, object], default: float | None) -> None:

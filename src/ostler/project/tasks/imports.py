@@ -77,7 +77,7 @@ class _IdAllocator:
             for other in shelf:
                 if self._read_source(other) == task.source:
                     return Imported(self._project.task(other), is_new=False)
-            if chosen not in shelf:
+            if chosen not in shelf and self._project.find_removal(chosen) is None:
                 shelf[chosen] = task.source
                 return Imported(replace(task, id=chosen, sender=task.sender or task.source), is_new=True)
         raise AssertionError("the tails are infinite")

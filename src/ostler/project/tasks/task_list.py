@@ -25,6 +25,8 @@ class TaskQuery(Struct, frozen=True):
     after: Cursor = ()
     limit: int = 100
     priority: str = ""
+    archived: bool = False
+    since: float = 0.0
 
 
 class TaskPage(Struct, frozen=True):
@@ -37,7 +39,9 @@ def read_page(project: Project, query: TaskQuery, live: Live) -> TaskPage:
     journal = project.journal
     position = journal.position()
     left = tuple(task for task in journal.listing.running() if not project.is_claimed(task))
-    matching = TaskFilter(query.statuses, query.text, query.pipeline, left, query.priority)
+    matching = TaskFilter(
+        query.statuses, query.text, query.pipeline, left, query.priority, query.archived, query.since
+    )
     found = journal.listing.page(matching, query.sort, query.after, query.limit + 1)
     rows = journal.named_rows(found[: query.limit])
     view = BoardView(

@@ -15,6 +15,7 @@ from ostler.files.lock import try_lock
 from ostler.git.commit.diff import has_changed_since
 from ostler.git.commit.heads import read_heads
 from ostler.git.kept import keep_task_commit
+from ostler.git.refs import find_checkout
 from ostler.git.repository import Repository, Worktree, locate_worktree
 from ostler.git.run.command import query_git, run_git
 from ostler.git.worktree.trash import discard, empty_trash
@@ -175,6 +176,8 @@ def _delete_if_merged(repository: Repository, state: State) -> bool:
     target, ref = state.target, f"refs/heads/{state.branch}"
     tip = query_git(repository, "for-each-ref", "--format=%(objectname)", ref)
     if not target or not tip or state.worktree is not None:
+        return False
+    if find_checkout(repository, ref.removeprefix("refs/heads/")) is not None:
         return False
     merged = run_git(
         repository, "merge-base", "--is-ancestor", tip, f"refs/heads/{target}", accept=(0, 1, 128)

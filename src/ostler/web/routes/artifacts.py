@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,9 @@ from ostler.errors import UsageError
 from ostler.model.attempt import Attempt
 from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
+from ostler.project.artifacts import files
+from ostler.project.artifacts.files import FilesView
+from ostler.project.decisions.dispose import describe_purged
 from ostler.project.project import Project
 from ostler.project.tasks.changes import CommitsGone, read_patch
 from ostler.secrets.redact import redact_bytes
@@ -26,7 +28,6 @@ from ostler.web.routes.tasks import find_task
 from ostler.web.site import Site
 
 _LONGEST_PATCH = 4 * 1024 * 1024
-_MOST_FILES = 5000
 
 
 class PromptView(Struct, frozen=True, kw_only=True):
@@ -40,16 +41,6 @@ class DiffView(Struct, frozen=True, kw_only=True):
     id: str
     patch: str
     truncated: bool
-
-
-class FileView(Struct, frozen=True):
-    path: str  # relative to the task's directory
-    size: int
-
-
-class FilesView(Struct, frozen=True, kw_only=True):
-    schema: str = "ostler.files/1"
-    files: tuple[FileView, ...]
 
 
 def show_timeline(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> Timeline:
@@ -90,9 +81,7 @@ def show_diff(site: Site, project: Project, request: RequestParts[Empty, Empty])
 
 
 def list_files(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> FilesView:
-    root = project.layout.task(find_task(project, request.path["task"]))
-    found = sorted(_files(root, root), key=lambda file: file.path)
-    return FilesView(files=tuple(found[:_MOST_FILES]))
+    return files.list_files(project.layout.task(find_task(project, request.path["task"])))
 
 
 def get_file(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> Attachment:
@@ -104,6 +93,8 @@ def _attempt(
     project: Project, request: RequestParts[LogQuery, Empty] | RequestParts[Empty, Empty]
 ) -> tuple[TaskId, Attempt]:
     task, number = find_task(project, request.path["task"]), request.path["number"]
+    if (state := project.state(task)).purged_at is not None:
+        raise RequestError(404, f"{describe_purged(state)}: its logs are deleted", f"ostler show {task}")
     for attempt in project.journal.attempts(task):
         if attempt.number == number:
             return task, attempt
@@ -122,16 +113,3 @@ def _read(path: Path) -> str | None:
         return path.read_text("utf-8", "replace")
     except FileNotFoundError:
         return None
-
-
-def _files(root: Path, folder: Path) -> Iterator[FileView]:
-    try:
-        entries = list(os.scandir(folder))
-    except FileNotFoundError:
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _files(root, Path(entry.path))
-        elif entry.is_file(follow_symlinks=False):
-            path = Path(entry.path).relative_to(root)
-            yield FileView(path.as_posix(), entry.stat(follow_symlinks=False).st_size)

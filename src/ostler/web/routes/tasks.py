@@ -15,11 +15,13 @@ from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
 from ostler.model.task import Input, Output, to_priority
-from ostler.project.limits import add_start_hold
+from ostler.project.artifacts import task_view
+from ostler.project.decisions.moments import parse_since
 from ostler.project.preflight import check_new
 from ostler.project.project import Project
 from ostler.project.tasks import edit
 from ostler.project.tasks.edit import TaskChanges
+from ostler.project.tasks.status_filter import parse_status
 from ostler.project.tasks.submission import create_task
 from ostler.project.tasks.task_list import TaskQuery, read_page
 from ostler.store.listing import Cursor, Sort, is_valid_cursor
@@ -64,14 +66,15 @@ def list_tasks(site: Site, project: Project, request: RequestParts[TasksQuery, E
         _cursor(query.after, query.sort),
         query.limit,
         to_priority(query.priority or ""),
+        query.archived,
+        parse_since(query.since, "since") if query.since else 0.0,
     )
     board = read_page(project, task_query, site.live)
     return msgspec.structs.replace(board.view, next=_text(board.last) if board.last else None)
 
 
 def show_task(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> TaskView:
-    view = project.show(find_task(project, request.path["task"]))
-    return add_start_hold(view, project, os.environ, time.time())
+    return task_view.show_task(project, find_task(project, request.path["task"]), os.environ, time.time())
 
 
 def show_request(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> RequestView:
@@ -110,9 +113,7 @@ def find_task(project: Project, text: str) -> TaskId:
 
 def _statuses(text: str) -> Iterable[TaskStatus]:
     for status in filter(None, text.split(",")):
-        if status not in TaskStatus.__members__.values():
-            raise UsageError(f"unknown status {status[:80]!r}", f"use one of {', '.join(TaskStatus)}")
-        yield TaskStatus(status)
+        yield parse_status(status)
 
 
 def _text(cursor: Cursor) -> str:

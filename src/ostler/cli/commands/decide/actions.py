@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, get_args, get_type_hints
 
 import click
@@ -15,6 +16,7 @@ from ostler.model.ids import TaskId
 from ostler.project.actions import ACTIONS, Action, decode_params
 from ostler.project.apply_action import apply_action
 from ostler.project.bulk_retry import RetryFilter, find_retryable
+from ostler.project.disposal.ended import ArchiveFilter, find_archivable
 from ostler.project.project import Project
 from ostler.views.next_step import next_step
 from ostler.views.task import TaskView
@@ -27,11 +29,18 @@ _FLAGS = {
     "budget_usd": (("--budget-usd",), "USD"),
     "model": (("--model",), "NAME"),
     "executor": (("--executor",), "NAME"),
+    "undo": (("--undo",), ""),
+    "branches": (("--branches",), ""),
     "attempt": (("--attempt",), "N"),
     "now": (("--now",), ""),
 }
-_TYPES: dict[str, type] = {"budget_usd": float, "attempt": int, "now": bool}
-_FILTERS = RetryFilter.__struct_fields__
+_TYPES: dict[str, type] = {"budget_usd": float, "attempt": int}
+_NAMES = {"since": "TIME", "code": "CODE", "older_than": "AGE"}
+# How many tasks are named at once: the filters, and the function that finds the tasks.
+_BULK: dict[str, tuple[type[RetryFilter | ArchiveFilter], Callable[[Project, Any], list[TaskId]]]] = {
+    "retry": (RetryFilter, find_retryable),
+    "archive": (ArchiveFilter, find_archivable),
+}
 # `rewind --to PHASE` reads better than --phase.
 _SPECIAL_FLAGS = {("rewind", "phase"): (("--to",), "PHASE")}
 
@@ -41,53 +50,61 @@ def make_command(name: str) -> click.Command:
     action = ACTIONS[name]
 
     def run(tasks: tuple[str, ...], as_json: bool, **given: Any) -> None:
-        filters = {key: given.pop(key) for key in _FILTERS if key in given}
+        filters = {key: given.pop(key) for key in _list_filters(name)}
         values = {key: value for key, value in given.items() if value is not None}
         _require_texts(action, values)
         params = decode_params(action, values)
         with open_project() as project:
-            for task in _find_tasks(project, tasks, filters, as_json):
+            for task in _find_tasks(project, name, tasks, filters, as_json):
                 view = apply_action(project, os.environ, task, name, **values)
                 _print_result(view, as_json, action.describe_result(view.status, params))
 
     command = click.command(name, help=action.details)(run)
-    ids = click.Argument(["tasks"], nargs=-1, required=name != "retry", metavar="ID...")
-    command.params = [ids, *(_filter_options() if name == "retry" else ()), *_options(action)]
+    ids = click.Argument(["tasks"], nargs=-1, required=name not in _BULK, metavar="ID...")
+    command.params = [ids, *_filter_options(name), *_options(action)]
     return json_option(command)
 
 
-def _filter_options() -> list[click.Parameter]:
+def _list_filters(name: str) -> tuple[str, ...]:
+    return _BULK[name][0].__struct_fields__ if name in _BULK else ()
+
+
+def _filter_options(name: str) -> list[click.Parameter]:
     """Return the options that name many tasks at once instead of ids."""
-    metavars = {"code": "CODE", "since": "TIME"}
-    hints = get_type_hints(RetryFilter, include_extras=True)
+    hints = get_type_hints(_BULK[name][0], include_extras=True) if name in _BULK else {}
     return [
         click.Option(
-            [f"--{name}"],
-            is_flag=name not in metavars,
-            metavar=metavars.get(name),
-            help=get_args(hints[name])[1].description,
+            [_flag(key)],
+            is_flag=key not in _NAMES,
+            metavar=_NAMES.get(key),
+            help=get_args(hint)[1].description,
         )
-        for name in _FILTERS
+        for key, hint in hints.items()
     ]
 
 
 def _find_tasks(
-    project: Project, tasks: tuple[str, ...], filters: dict[str, Any], as_json: bool
+    project: Project, name: str, tasks: tuple[str, ...], filters: dict[str, Any], as_json: bool
 ) -> list[TaskId]:
     """Return the named tasks, or those that the filters match; raise UsageError for both or neither."""
-    if bool(tasks) == any(filters.values()):
-        if not filters:
-            return [project.resolve(text) for text in tasks]
+    given = {key: value for key, value in filters.items() if value}
+    if name in _BULK and bool(tasks) == bool(given):
+        flags = [_flag(key) for key in filters]
         raise UsageError(
-            "pass either task ids, or --failed, --code or --since",
-            "ostler retry ID...   or   ostler retry --failed",
+            f"pass either task ids, or {', '.join(flags[:-1])} or {flags[-1]}",
+            f"ostler {name} ID...   or   ostler {name} {flags[0]}",
         )
     if tasks:
         return [project.resolve(text) for text in tasks]
-    found = find_retryable(project, RetryFilter(**{name: value for name, value in filters.items() if value}))
+    kind, find = _BULK[name]
+    found = find(project, kind(**given))
     if not found and not as_json:
         print_hint("No task matches.  Next: ostler status")
     return found
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _require_texts(action: Action, values: dict[str, object]) -> None:
@@ -110,6 +127,8 @@ def _options(action: Action) -> list[click.Parameter]:
 def _option(action: Action, field: msgspec.structs.FieldInfo, hint: Any) -> click.Parameter:
     flags, metavar = _flags(action, field)
     description = next((meta.description for meta in get_args(hint)[1:] if meta.description), "")
+    if get_args(hint)[0] is bool:
+        return click.Option([*flags, field.name], is_flag=True, help=description)
     return click.Option(
         [*flags, field.name],
         metavar=metavar or None,
@@ -125,5 +144,5 @@ def _print_result(view: TaskView, as_json: bool, message: str) -> None:
     if as_json:
         print_json(task_json(view))
         return
-    step = next_step(view)
+    step = next_step(view) if view.archived_at is None else ""
     print_hint(f"{view.id} {message}" + (f"  Next: {step}" if step else ""))

@@ -24,6 +24,7 @@ from ostler.project.agents.stored_session import (
     is_in_use,
     output_path,
 )
+from ostler.project.decisions.dispose import describe_purged
 from ostler.project.project import Project
 from ostler.views.attempt_log import log_path, read_log
 from ostler.views.transcript import Transcript, list_transcripts, read_from
@@ -65,6 +66,8 @@ def _find(project: Project, name: str) -> TaskId | AgentSession:
 def _print_task(
     project: Project, task: TaskId, follow: bool, attempt: int | None, full: bool, as_json: bool
 ) -> None:
+    if (state := project.state(task)).purged_at is not None:
+        raise UsageError(f"{describe_purged(state)}: its logs are deleted", f"ostler show {task}")
     directory = project.layout.task(task)
     reader = _JsonPrinter() if as_json else _TextPrinter(log_style_for(sys.stdout, full))
     while True:

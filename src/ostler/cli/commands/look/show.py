@@ -27,7 +27,8 @@ from ostler.model.ids import TaskId
 from ostler.model.sandbox import describe_sandbox
 from ostler.model.usage import Usage
 from ostler.model.warning import describe_warnings
-from ostler.project.limits import add_start_hold
+from ostler.project.artifacts.task_view import show_task
+from ostler.project.project import Project
 from ostler.views.cost.summary import AttemptCost, CostLine, add
 from ostler.views.gate_check import describe_control, describe_isolation
 from ostler.views.next_step import next_step
@@ -43,11 +44,20 @@ _MAX_WEAKENED = 20  # lines of weakened checks; JSON and the file of the gate ha
 
 @click.command("show")
 @click.argument("task", metavar="ID")
+@click.option("--files", is_flag=True, help="List its files: prompts, transcripts, output of gates.")
+@click.option("--file", metavar="PATH", help="Print one of these files.")
+@click.option("--timeline", is_flag=True, help="List its phases, attempts, tools and waits over time.")
 @json_option
-def command(task: str, as_json: bool) -> None:
+def command(task: str, files: bool, file: str | None, timeline: bool, as_json: bool) -> None:
     """Show one task in full: status, result, phases and attempts."""
+    if files + (file is not None) + timeline > 1:
+        raise click.UsageError("use one of --files, --file and --timeline")
     with open_project() as project:
-        view = add_start_hold(project.show(project.resolve(task)), project, os.environ, time.time())
+        found = project.resolve(task)
+        if files or file is not None or timeline:
+            _print_part(project, found, file, timeline, as_json)
+            return
+        view = show_task(project, found, os.environ, time.time())
         budget_usd = project.task_budget(TaskId(view.id))
     if as_json:
         print_json(task_json(view))
@@ -72,6 +82,18 @@ def command(task: str, as_json: bool) -> None:
         print_text(f"\nNext: {step}")
 
 
+def _print_part(project: Project, task: TaskId, file: str | None, timeline: bool, as_json: bool) -> None:
+    # Most calls print the task itself.
+    from ostler.cli.commands.look.artifacts import print_file, print_files, print_timeline  # noqa: PLC0415
+
+    if file is not None:
+        print_file(project, task, file, as_json)
+    elif timeline:
+        print_timeline(project, task, as_json)
+    else:
+        print_files(project, task, as_json)
+
+
 def format_card(view: TaskView, budget_usd: float | None = None) -> str:
     status = paint(view.status, STATUS_COLOURS.get(view.status, ""), use_colour(sys.stdout))
     facts = {
@@ -94,8 +116,13 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
         "tokens": format_usage(view.usage),
         "cost": format_cost(view.attempts, budget_usd),
         "warnings": "\n".join(list_warnings(view)),
+        "changed": "\n".join(view.changed_files),
         "created": view.created_at,
         "updated": view.updated_at,
+        "archived": view.archived_at or "",
+        "purged": f"{view.purged_at}; its prompts, transcripts and other files are deleted"
+        if view.purged_at
+        else "",
     }
     lines = [f"{view.id}  {escape_controls(view.title)}", ""]
     lines += [

@@ -23,10 +23,19 @@ from ostler.cli.terminal.text import (
 from ostler.clock import format_local_time
 from ostler.model.ids import TaskId
 from ostler.model.status import EXECUTABLE, TaskStatus
+from ostler.model.task import PRIORITIES
 from ostler.project.active_runs import ActiveRun, list_active_runs
 from ostler.project.limits import find_start_hold, read_limits
 from ostler.project.project import Project
 from ostler.project.tasks.forecast import forecast_views
+from ostler.project.tasks.status_filter import (
+    Page,
+    StatusFilter,
+    StatusFlag,
+    cut_page,
+    filter_tasks,
+    sort_for_reading,
+)
 from ostler.views.groups import group_of
 from ostler.views.limits import summarize
 from ostler.views.next_step import next_step
@@ -34,39 +43,128 @@ from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
 
 _MAX_ASKED = 20  # ready tasks whose start is found; each one may have other models
+_PAGE = 50  # tasks on one page in a terminal
 
 
 @click.command("status")
+@click.argument("text", required=False, default="", metavar="[TEXT]")
+@click.option("--needs-you", is_flag=True, help="Tasks that wait for you: a review, an answer, a decision.")
+@click.option("--running", is_flag=True, help="Tasks that are running.")
+@click.option("--failed", is_flag=True, help="Failed and quarantined tasks.")
+@click.option(
+    "--status", "statuses", metavar="WORD", multiple=True, help="Tasks with this status; repeatable."
+)
+@click.option("--priority", metavar="P", type=click.Choice(PRIORITIES), default=None, help="P0 to P3.")
+@click.option("--feature", metavar="NAME", default="", help="Tasks of this slot pool.")
+@click.option("--tag", metavar="NAME", default="", help="Tasks with this tag.")
+@click.option(
+    "--since", metavar="TIME", default="", help="Tasks that changed since then: 2d, 18:30 or a date."
+)
+@click.option("--archived", is_flag=True, help="Archived tasks instead of the others.")
+@click.option(
+    "--page", metavar="N", type=click.IntRange(min=1), default=None, help="Another page of the list."
+)
+@click.option("--limit", metavar="N", type=click.IntRange(min=1), default=None, help="Tasks on one page.")
+@click.option("--all", "show_all", is_flag=True, help="All pages at once; the default without a terminal.")
 @json_option
-def command(as_json: bool) -> None:
-    """List all tasks with their status, tokens, cost, and title or reason."""
+def command(
+    text: str,
+    needs_you: bool,
+    running: bool,
+    failed: bool,
+    statuses: tuple[str, ...],
+    priority: str | None,
+    feature: str,
+    tag: str,
+    since: str,
+    archived: bool,
+    page: int | None,
+    limit: int | None,
+    show_all: bool,
+    as_json: bool,
+) -> None:
+    """List the tasks with their status, tokens, cost, and title or reason.
+
+    TEXT selects tasks by a part of their title or id. What needs you comes first. In a terminal the list has
+    pages of 50 tasks.
+    """
+    given: dict[StatusFlag, bool] = {"needs_you": needs_you, "running": running, "failed": failed}
+    wanted = StatusFilter(
+        flags=tuple(flag for flag, is_set in given.items() if is_set),
+        statuses=statuses,
+        since=since,
+        priority=priority or "",
+        feature=feature,
+        tag=tag,
+        text=text,
+        archived=archived,
+    )
+    if show_all and (page or limit):
+        raise click.UsageError("--all shows every page: omit --page and --limit")
     now = time.time()
     with open_project() as project:
         if as_json:
-            print_json(read_status(project, now))
+            print_json(read_status(project, now, wanted, page, limit))
             return
-        views, runs = project.tasks(), list_active_runs(project.layout)
-        step = find_next_step(project, views, runs, now) if sys.stdout.isatty() else ""
-        forecast = forecast_views(project, views, os.environ, now, is_active=bool(runs))
-    alerts = read_limits(os.environ, now).alerts
-    limits = summarize(alerts, now)
+        size = None if show_all else limit or (_PAGE if page or sys.stdout.isatty() else None)
+        _print_status(project, now, wanted, page or 1, size)
+
+
+def _print_status(project: Project, now: float, wanted: StatusFilter, number: int, size: int | None) -> None:
+    views, runs = project.tasks(archived=wanted.archived), list_active_runs(project.layout)
+    found = sort_for_reading(filter_tasks(project, views, wanted))
+    page = cut_page(found, number, size)
+    is_plain = not wanted.is_active and not wanted.archived
+    step = find_next_step(project, found, runs, now) if is_plain and sys.stdout.isatty() else ""
+    forecast = forecast_views(project, views, os.environ, now, is_active=bool(runs)) if is_plain else None
+    limits = summarize(read_limits(os.environ, now).alerts, now)
     # `ostler status | head -1` prints nothing but lines of the table.
     is_header = sys.stdout.isatty() and bool(limits)
     if is_header:
         print_text(format_limits_line(limits) + "\n")
-    if not views:
-        print_text('No tasks yet.  Next: ostler new "Describe the task"')
+    if not found:
+        print_text(_describe_empty(len(views), wanted))
     else:
-        print_table(views)
-        print_text(format_summary(views))
+        print_table(list(page.tasks))
+        print_text(format_summary(found, len(views)))
         if forecast is not None and forecast.is_known:
             print_text(wrap_hanging(to_one_line(f"Forecast: {forecast.text}."), len("Forecast: ")))
         for run in runs:
             print_text(f"Active run: process {run.pid}, since {format_timestamp(run.since)}.")
+        if page.count > 1:
+            print_hint(_describe_page(page, wanted, size))
         if step:
             print_hint(f"\nNext: {step}")
     if limits and not is_header:
         print_text(to_one_line(limits))
+
+
+def _describe_empty(total: int, wanted: StatusFilter) -> str:
+    if total:
+        return f"None of {total} {'task matches' if total == 1 else 'tasks match'}.  Next: ostler status"
+    if wanted.archived:
+        return "No archived tasks.  Next: ostler status"
+    return 'No tasks yet.  Next: ostler new "Describe the task"'
+
+
+def _describe_page(page: Page, wanted: StatusFilter, limit: int | None) -> str:
+    same = " ".join(("ostler status", *_list_arguments(wanted)))
+    size = f" --limit {limit}" if limit not in (None, _PAGE) else ""
+    following = page.number + 1 if page.number < page.count else 1
+    place = f"Page {page.number} of {page.count}."
+    return f"{place}  Next: {same}{size} --page {following}   or   {same} --all"
+
+
+def _list_arguments(wanted: StatusFilter) -> list[str]:
+    """Return the arguments that select the same tasks."""
+    import shlex  # noqa: PLC0415  (most lists have one page)
+
+    options = {"--priority": wanted.priority, "--feature": wanted.feature, "--tag": wanted.tag}
+    pairs = [*options.items(), ("--since", wanted.since), *(("--status", one) for one in wanted.statuses)]
+    flags = [f"--{flag.replace('_', '-')}" for flag in wanted.flags]
+    values = [f"{name} {shlex.quote(value)}" for name, value in pairs if value]
+    text = [shlex.quote(wanted.text)] if wanted.text else []
+    return [*text, *flags, *values, *(["--archived"] if wanted.archived else [])]
 
 
 def format_limits_line(summary: str) -> str:
@@ -75,15 +173,28 @@ def format_limits_line(summary: str) -> str:
     return paint(text, "yellow", use_colour(sys.stdout))
 
 
-def read_status(project: Project, now: float) -> dict[str, object]:
+def read_status(
+    project: Project,
+    now: float,
+    wanted: StatusFilter | None = None,
+    page: int | None = None,
+    limit: int | None = None,
+) -> dict[str, object]:
     """Return the tasks, the active runs, the accounts that are nearly used or closed, and the forecast."""
-    views, runs = project.tasks(), list_active_runs(project.layout)
+    wanted = wanted or StatusFilter()
+    views, runs = project.tasks(archived=wanted.archived), list_active_runs(project.layout)
+    found = filter_tasks(project, views, wanted)
+    shown = cut_page(found, page or 1, limit or (_PAGE if page else None))
+    open_views = views if not wanted.archived else project.tasks()
     return {
         "schema": "ostler.status/1",
-        "tasks": [task_json(view, attempts=False) for view in views],
+        "tasks": [task_json(view, attempts=False) for view in shown.tasks],
+        "total": len(found),
+        "page": shown.number,
+        "pages": shown.count,
         "runs": runs,
         "limits": read_limits(os.environ, now).alerts,
-        "forecast": forecast_views(project, views, os.environ, now, is_active=bool(runs)),
+        "forecast": forecast_views(project, open_views, os.environ, now, is_active=bool(runs)),
     }
 
 
@@ -111,9 +222,11 @@ def _find_start(project: Project, views: list[TaskView], now: float) -> float | 
     return min(starts)
 
 
-def format_summary(views: list[TaskView]) -> str:
+def format_summary(views: list[TaskView], total: int | None = None) -> str:
+    """Return the number of tasks by status; with a larger total, the tasks are a part of it."""
     counts: dict[str, int] = {}
     for view in views:
         counts[view.status] = counts.get(view.status, 0) + 1
-    noun = "task" if len(views) == 1 else "tasks"
-    return f"\n{len(views)} {noun}: " + ", ".join(f"{count} {status}" for status, count in counts.items())
+    noun = "task" if (total or len(views)) == 1 else "tasks"
+    part = f"{len(views)} of {total}" if total is not None and total != len(views) else str(len(views))
+    return f"\n{part} {noun}: " + ", ".join(f"{count} {status}" for status, count in counts.items())

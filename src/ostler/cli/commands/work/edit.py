@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.editor import edit_text
 from ostler.cli.terminal.output import print_hint, print_json
-from ostler.errors import UsageError
+from ostler.errors import OstlerError, UsageError
+from ostler.files.atomic import write_projection
 from ostler.model.ids import TaskId
 from ostler.model.task import PRIORITY_NAMES, WEIGHTS, PriorityName, Weight
 from ostler.project.project import Project
-from ostler.project.tasks.edit import TaskChanges, edit_task, find_changed_fields, record_edit
+from ostler.project.tasks.edit import (
+    NothingChanged,
+    TaskChanges,
+    edit_task,
+    find_changed_fields,
+    record_edit,
+)
 from ostler.prompt.task_text import write_task
+from ostler.secrets.redact import redact_text
 from ostler.views.next_step import next_step
 from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
+
+_DRAFT = "draft.md"  # in the task's directory
 
 
 @click.command("edit")
@@ -83,9 +95,27 @@ def command(
 
 
 def _edit_in_editor(project: Project, task: TaskId) -> TaskView:
-    current = project.task(task)
-    text = edit_text(write_task(current), f"{task}.md")
-    return record_edit(project, task, find_changed_fields(text, current, f"{task}.md"), "editor")
+    """Open the task, or the draft that was refused before; a text that is refused is kept as a draft."""
+    current, draft = project.task(task), project.layout.task(task) / _DRAFT
+    text = edit_text(_read_draft(draft) or write_task(current), f"{task}.md")
+    try:
+        view = record_edit(project, task, find_changed_fields(text, current, f"{task}.md"), "editor")
+    except NothingChanged:
+        draft.unlink(missing_ok=True)
+        raise
+    except OstlerError as error:
+        write_projection(draft, redact_text(text).encode())
+        hint = f"your text is kept; correct it: ostler edit {task}"
+        raise UsageError(error.message, hint) from None
+    draft.unlink(missing_ok=True)
+    return view
+
+
+def _read_draft(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
 
 
 def _validate_budget(usd: float | None) -> float | None:

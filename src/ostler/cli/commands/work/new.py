@@ -13,12 +13,12 @@ from ostler.cli.options import json_option, open_project
 from ostler.cli.task_input import read_task
 from ostler.cli.terminal.output import print_hint, print_json
 from ostler.cli.terminal.problems import print_warnings
-from ostler.clock import read_time
 from ostler.config.find import find_root
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.task import PRIORITY_NAMES, WEIGHTS, Input, Output, PriorityName, Task, Weight
 from ostler.project.agents.inside_sandbox import InsideSandbox, find_inside_sandbox
+from ostler.project.decisions.moments import parse_start
 from ostler.project.preflight import check_new
 from ostler.project.project import Project
 from ostler.secrets.redact import redact_struct
@@ -126,7 +126,7 @@ def command(
         "model": model,
         "after": tuple(TaskId(one) for one in after),
         "order_only": order_only or None,
-        "not_before": parse_not_before(not_before) if not_before is not None else None,
+        "not_before": parse_start(not_before, "--not-before") if not_before is not None else None,
         "budget_usd": budget_usd,
         "allow_test_changes": allow_test_changes or None,
     }
@@ -183,14 +183,6 @@ def add_task(project: Project, task: Task, include_changes: bool) -> Task:
     if warning := describe_uncommitted(project, [added]):
         print_hint(warning)
     return added
-
-
-def parse_not_before(text: str) -> float:
-    try:
-        return read_time(text)
-    except ValueError:
-        expected = "expected a time such as 18:30, 2030-01-31 or 2030-01-31T18:30Z"
-        raise UsageError(f'invalid --not-before "{text}": {expected}') from None
 
 
 def validate_budget(usd: float | None) -> float | None:

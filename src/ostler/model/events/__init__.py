@@ -1,0 +1,1 @@
+"""Events of the journal by subject; event.py has the union."""

@@ -1,0 +1,1 @@
+"""What tasks leave for people to read."""

@@ -1,0 +1,34 @@
+"""Which command leads to a status: a status is the result of decisions and is never set."""
+
+from __future__ import annotations
+
+from ostler.model.status import SPELLINGS, TERMINAL, TaskStatus
+
+_S = TaskStatus
+_COMMANDS: dict[TaskStatus, str] = {
+    _S.PENDING: "ostler retry {id}   or   ostler resume {id}",
+    _S.ASSIGNED: "ostler run {id}",
+    _S.IN_PROGRESS: "ostler run {id}",
+    _S.PAUSED: "ostler pause {id}",
+    _S.NEEDS_REVIEW: 'a gate asks for a review: [gates.phases] PHASE = "human"',
+    _S.REVISION: "ostler reject {id} -m TEXT",
+    _S.BLOCKED: "ostler pause {id}",
+    _S.DEFERRED: "ostler edit {id}   sets not_before",
+    _S.COMPLETED: "ostler approve {id}   or   ostler skip {id} --phase PHASE --reason TEXT",
+    _S.APPROVED: "ostler approve {id}",
+    _S.FAILED: "ostler cancel {id}",
+    _S.QUARANTINED: "ostler cancel {id}",
+    _S.CANCELLED: "ostler cancel {id}",
+    _S.ABANDONED: "ostler cancel {id}",
+}
+
+
+def find_command(task: str, text: str, now: TaskStatus) -> str:
+    """Return the command that leads a task with the status `now` to the named status, or those that exist."""
+    word = text.strip().strip("\"'").casefold()
+    status = SPELLINGS.get(word) or next((one for one in TaskStatus if one == word), None)
+    if status is None:
+        return f"ostler approve, reject, resume, retry, pause, cancel, skip or rewind {task}"
+    if now in TERMINAL and status not in TERMINAL:
+        return f"ostler retry {task}"
+    return _COMMANDS[status].format(id=task)

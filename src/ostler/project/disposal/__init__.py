@@ -1,0 +1,1 @@
+"""Tasks that are put away: archived, removed and purged."""

@@ -1,0 +1,103 @@
+"""`ostler set` for scripts, drafts of refused edits, and files that a person changed."""
+
+from __future__ import annotations
+
+import pytest
+
+from world import World
+
+
+def test_fields_are_set_together_and_again(world: World) -> None:
+    """One event for all of them; the same values again are no error."""
+    first, task = world.new("One"), world.new("Two")
+    values = ("title=Three", "priority=P0", f"after={first}", "tags=a, b", "budget=2.5", "model=x")
+    shown = world.json("set", task, *values)
+    assert (shown["title"], shown["priority"], shown["after"]) == ("Three", "P0", [first])
+    (edited,) = [event for event in world.events(task) if event["type"] == "task_edited"]
+    assert edited["by"] == "set" and edited["task"]["tags"] == ["a", "b"]
+    assert "has these values already" in world.ostler("set", task, *values).stderr
+    shown = world.json("set", task, "after=", "model=", "budget_usd=")
+    assert shown["after"] == []
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("prioritty=P0", "did you mean priority?"),
+        ("priority=P9", 'expected one of "P0"'),
+        ("budget=-1", "invalid budget_usd"),
+        ("budget=much", "invalid budget_usd"),
+        ("title=", "needs a title"),
+        ("after=nope", "no task nope"),
+        ("not_before=later", "invalid not_before"),
+        ("executor=cluade", "did you mean claude?"),
+        ("title", "is not FIELD=VALUE"),
+        ("=x", "unknown field"),
+        ("status=done", "ostler approve"),
+        ("status=cancelled", "ostler cancel"),
+        ("status=nonsense", "ostler approve, reject, resume"),
+    ],
+)
+def test_a_wrong_value_is_refused_with_what_to_use(world: World, value: str, message: str) -> None:
+    """Exit 2, and nothing is recorded, not even the right values beside it."""
+    task = world.new("Paint")
+    assert (
+        message
+        in world.ostler(
+            "set", task, "priority=P1" if "prio" not in value else "weight=large", value, code=2
+        ).stderr
+    )
+    assert world.show(task)["priority"] == "P2" and len(world.events(task)) == 1
+
+
+def test_a_refused_text_of_the_editor_is_kept(world: World) -> None:
+    """The next `ostler edit` opens it again; an accepted one leaves no draft."""
+    task = world.new("Paint", "-d", "Red.")
+    broken = world.ostler("edit", task, EDITOR="sed -i s/^title:/tilte:/;s/Red/Green/", code=2).stderr
+    assert "tilte" in broken and f"ostler edit {task}" in broken
+    draft = world.root / ".ostler" / "tasks" / task / "draft.md"
+    assert "Green." in draft.read_text()
+    world.ostler("edit", task, EDITOR="sed -i s/^tilte:/title:/")
+    assert "Green." in (draft.parent / "task.md").read_text() and not draft.exists()
+
+
+def test_a_changed_state_file_is_refused_with_its_line(world: World) -> None:
+    """No agent starts; after a resume the task runs, and show names changed files before."""
+    task = world.new("Paint")
+    world.ostler("pause", task)
+    world.ostler("resume", task)
+    path = world.root / ".ostler" / "tasks" / task / "state.yaml"
+    path.write_text(path.read_text().replace('status: "pending"', "status: done"))
+    (changed,) = world.show(task)["changed_files"]
+    assert f".ostler/tasks/{task}/state.yaml:3" in changed and f"ostler approve {task}" in changed
+    world.ostler("run", task, code=4)
+    shown = world.show(task)
+    assert shown["code"] == "TASK_NOT_EXECUTABLE" and shown["message"] == changed and not world.started()
+    world.ostler("resume", task)
+    world.ostler("run", task)
+    assert world.show(task)["status"] == "completed"
+
+
+def test_an_outdated_state_file_is_no_change_by_a_person(world: World) -> None:
+    """A killed run leaves an older state, and a power cut an empty file."""
+    task = world.new("Paint")
+    world.ostler("pause", task)
+    path = world.root / ".ostler" / "tasks" / task / "state.yaml"
+    paused = path.read_text()
+    world.ostler("resume", task)
+    for text in (paused, "", "\0" * 50):
+        path.write_text(text)
+        assert world.show(task)["changed_files"] == []
+    path.write_text(paused)
+    world.ostler("run", task)
+    assert world.show(task)["status"] == "completed"
+
+
+def test_a_changed_file_of_an_ended_task_is_named(world: World) -> None:
+    """It is not used, and show says so."""
+    task = world.new("Paint")
+    world.ostler("cancel", task)
+    path = world.root / ".ostler" / "tasks" / task / "task.md"
+    path.write_text(path.read_text() + "\nMore.\n")
+    (changed,) = world.show(task)["changed_files"]
+    assert "task.md" in changed and "has ended" in changed
