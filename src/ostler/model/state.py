@@ -104,6 +104,7 @@ class PhaseState(Struct, frozen=True, omit_defaults=True):
     iterations: int = 0  # calls that ended
     extra_iterations: int = 0  # added by a person or a retry
     retries: int = 0  # times that its gate rejected the work
+    first_round: int = 0  # sessions of earlier rounds are not continued
     commit: str | None = None
     gate: GateState | None = None
 

@@ -191,7 +191,7 @@ def rewind_to(state: State, to: str, has_feedback: bool) -> State:
     index = state.plan.index(to)
     if index is None:
         return state
-    fresh = tuple(PhaseState(one.id) for one in state.phases[index:])
+    fresh = tuple(PhaseState(one.id, first_round=state.round + 1) for one in state.phases[index:])
     back = reset_phases(replace(state, phases=(*state.phases[:index], *fresh)), index, index)
     commits = [one.commit for one in state.phases[:index] if one.commit]
     commit = commits[-1] if commits else None

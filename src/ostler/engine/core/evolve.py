@@ -12,6 +12,7 @@ from ostler.engine.core.decisions import apply_accepted, apply_decision, hold_pr
 from ostler.engine.core.iterations import apply_call_ended, apply_checkpoint
 from ostler.engine.core.left import add_details, forget_details, set_left
 from ostler.engine.core.moves import (
+    SESSION_RULES,
     add_warnings,
     advance,
     apply_gate_decided,
@@ -218,6 +219,10 @@ def _apply_claimed(state: State, event: TaskClaimed) -> State:
 def _upgrade_rules(state: State, event: TaskClaimed) -> State:
     """Apply newer rules from here on."""
     upgraded = replace(state, rules=event.rules, protection=event.protection or state.protection)
+    if state.rules < SESSION_RULES <= event.rules:
+        # Older rules did not record since when a phase has its session.
+        phases = tuple(replace(one, first_round=state.round) for one in state.phases)
+        upgraded = replace(upgraded, phases=phases)
     return enter_final_stage(upgraded) if state.recheck_phases else upgraded
 
 
@@ -308,7 +313,8 @@ def _apply_reopened(state: State, event: TaskReopened) -> State:
     if state.status not in REOPENABLE:
         return state
     kept = tuple(
-        one if one.status in ("completed", "skipped") else PhaseState(one.id) for one in state.phases
+        one if one.status in ("completed", "skipped") else PhaseState(one.id, first_round=state.round + 1)
+        for one in state.phases
     )
     fresh = replace(state, round=state.round + 1, phases=kept, call=1, session_id="", answer="", merge=None)
     fresh = replace(

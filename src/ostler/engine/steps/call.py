@@ -35,6 +35,7 @@ from ostler.model.attempt import Attempt
 from ostler.model.budget import find_task_budget
 from ostler.model.event import CallEnded, Verdict
 from ostler.model.notice import IterationStarted, Notice, PhaseFailed, PhaseStarted
+from ostler.model.state import State
 from ostler.model.warning import WarningDetail
 from ostler.prompt.report import AgentReport, StateFileReport, parse_report
 
@@ -55,7 +56,7 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
     watch = await run_in_thread(start_watch, context, services)
     agent_state = "" if is_kept else write_agent_state(Path(request.state_file), context)
     # Last, so that the notices and the start of the attempt share one commit.
-    _notify_started(step, services)
+    _notify_started(step, context.state, services)
 
     def complete(ended: CallEnded) -> CallEnded:
         refused = find_refusals(after, step.task, services)
@@ -90,9 +91,9 @@ def _add_details(ended: CallEnded, details: tuple[WarningDetail, ...]) -> CallEn
     return replace(ended, warnings=(*ended.warnings, *codes), warning_details=details)
 
 
-def _notify_started(step: CallAgent, services: StepServices) -> None:
+def _notify_started(step: CallAgent, state: State, services: StepServices) -> None:
     notices: list[Notice] = [IterationStarted(step.phase, step.iteration)]
-    if step.iteration == 1:
+    if state.phases[state.phase].status == "pending":
         notices.insert(0, PhaseStarted(step.phase))
     services.writer.notify(step.task, services.clock.now(), notices)
 
