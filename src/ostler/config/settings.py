@@ -169,6 +169,7 @@ class PhaseSettings(Struct, frozen=True, forbid_unknown_fields=True):
     plans: dict[Weight, tuple[str, ...]] = {}  # weight -> its phases, where they differ from the default
     options: dict[str, PhaseOptions] = {}  # phase -> its options
     retry_map: dict[str, str] = {}  # phase -> the phase to return to when it fails
+    prompts: dict[str, Word] = {}  # phase -> template of its prompt, used instead of the project's file
 
 
 class GateOptions(Struct, frozen=True, forbid_unknown_fields=True):

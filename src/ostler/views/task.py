@@ -73,6 +73,7 @@ class AttemptView(Struct, frozen=True):
     windows: tuple[WindowChange, ...] = ()  # use of the provider's windows during the attempt
     sandbox: SandboxRecord | None = None  # null: it did not start, or an older version wrote it
     permissions: str | None = None  # that the agent got
+    template: str | None = None  # of its prompt: a file, a key of the settings or of the task, or built-in
 
 
 class PredecessorView(Struct, frozen=True):
@@ -285,4 +286,5 @@ def _attempt(attempt: Attempt, alive: bool) -> AttemptView:
         windows=attempt.windows,
         sandbox=attempt.sandbox,
         permissions=attempt.permissions or None,
+        template=attempt.template or None,
     )

@@ -195,6 +195,7 @@ class AttemptRunner:
             session_id=spec.session.id,
             resumed=spec.session.started,
             account=account_id(window_for(spec.model)),
+            template=request.template,
             sandbox=await find_expected_sandbox(spec.executor, self._settings.sandbox, self._environ),
         )
         delete_kept_answer(self._answer_places(request))

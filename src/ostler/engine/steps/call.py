@@ -131,6 +131,7 @@ def _build_request(
         state_file=str(agent_state_path(context, services)),
         workspace=create_workspace(cwd, context, services),
         system=prompt.system,
+        template=prompt.template_source,
         read_only_cwd=str(services.layout.root) if context.state.plan.is_document else "",
     )
 

@@ -91,6 +91,7 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
         "document": view.output_path or "",
         "published": format_published(view),
         "sandbox": format_sandbox(view),
+        "prompts": format_prompts(view.attempts),
         "tokens": format_usage(view.usage),
         "cost": format_cost(view.attempts, budget_usd),
         "warnings": "\n".join(list_warnings(view)),
@@ -104,6 +105,14 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
         if value
     ]
     return "\n".join(lines)
+
+
+def format_prompts(attempts: tuple[AttemptView, ...]) -> str:
+    """Return where the templates of the prompts came from, by phase unless all are built in."""
+    found = {one.phase: one.template for one in attempts if one.template}
+    if set(found.values()) <= {"built-in"}:
+        return next(iter(found.values()), "")
+    return ", ".join(f"{phase}: {source}" for phase, source in found.items())
 
 
 def format_sandbox(view: TaskView) -> str:

@@ -28,7 +28,7 @@ from ostler.prompt.document import (
     build_prompt,
     build_revision_prompt,
 )
-from ostler.prompt.template import load_template, render_template
+from ostler.prompt.template import find_template, render_template
 from ostler.prompt.variables import build_template_vars
 from ostler.secrets.redact import is_redacted
 from ostler.skills.content import SkillContent, load_skill_content
@@ -45,6 +45,7 @@ class DocumentCallPrompt(Struct, frozen=True):
     feedback: str  # reason of the revision; empty: first version
     answers: str = ""  # the last question and its answer, for the session that asked
     warnings: tuple[str, ...] = ()
+    template_source: str = ""  # empty: a skill is the prompt
 
     @property
     def form(self) -> None:
@@ -68,7 +69,7 @@ class DocumentCallPrompt(Struct, frozen=True):
 def build_document_prompt(context: TaskContext, services: StepServices) -> DocumentCallPrompt:
     """Collect skill, context and inputs; raise OstlerError if a required input is missing."""
     task, root = context.task, services.layout.root
-    skill = _load_skill(task, services)
+    skill, source = _load_skill(task, services)
     dialogue = read_dialogue(context.state, services)
     answered = bool(dialogue) and dialogue[-1].seq == context.state.feedback_seq
     feedback = "" if answered else _collect_feedback(context, services)
@@ -86,18 +87,19 @@ def build_document_prompt(context: TaskContext, services: StepServices) -> Docum
     left_out = (f"references left out to fit: {', '.join(prompt.dropped)}",) if prompt.dropped else ()
     changed = check_lock(task.skill, root, services.settings.skills) if task.skill else ""
     warnings = (*skill.warnings, *left_out, *filter(None, [changed]))
-    return DocumentCallPrompt(prompt, feedback, format_dialogue(dialogue[-1:]) if answered else "", warnings)
+    answers = format_dialogue(dialogue[-1:]) if answered else ""
+    return DocumentCallPrompt(prompt, feedback, answers, warnings, source)
 
 
-def _load_skill(task: Task, services: StepServices) -> SkillContent:
-    """Return the skill of the task, or the default template without one."""
+def _load_skill(task: Task, services: StepServices) -> tuple[SkillContent, str]:
+    """Return the skill of the task, or a template and its source."""
     root = services.layout.root
     if task.skill:
-        return load_skill_content(task.skill, root, services.settings.skills)
-    own = render_template(
-        load_template(DOCUMENT_PHASE, "", root).text, build_template_vars(task, DOCUMENT_PHASE)
-    )
-    return SkillContent(DOCUMENT_PHASE, "", own)
+        return load_skill_content(task.skill, root, services.settings.skills), ""
+    texts, own_text = services.settings.phases.prompts, task.prompts.get(DOCUMENT_PHASE, "")
+    template = find_template(DOCUMENT_PHASE, own_text, texts, root)
+    own = render_template(template.text, build_template_vars(task, DOCUMENT_PHASE))
+    return SkillContent(DOCUMENT_PHASE, "", own), template.shown_source
 
 
 def read_context_files(services: StepServices) -> str | None:

@@ -26,7 +26,7 @@ from ostler.prompt.builder import NO_CHANGES, CallHistory, build_prompt, describ
 from ostler.prompt.retry import Retry, format_retry_file, make_retry_file_name
 from ostler.prompt.role import find_agent, load_prompt
 from ostler.prompt.summary import summarize_work
-from ostler.prompt.template import Template, load_template
+from ostler.prompt.template import Template, find_template
 from ostler.prompt.variables import EarlierResults, WorkingDirectory
 
 _ANSWER = msgspec.json.encode(ANSWER_SCHEMA).decode()
@@ -46,6 +46,10 @@ class CallPrompt(Struct, frozen=True):
     structured: bool = False  # the answer has to match ANSWER_SCHEMA
     system: str = ""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def template_source(self) -> str:
+        return self.template.shown_source
 
     @property
     def form(self) -> AnswerFormat | None:
@@ -101,7 +105,7 @@ def build_call_prompt(
         services=services,
         workspace=WorkingDirectory(str(working_directory(state, services)), state.branch, target),
         role=load_prompt(find_agent(current_role(context), root), root),
-        template=load_template(step.phase, state.current.prompt, root),
+        template=find_template(step.phase, state.current.prompt, services.settings.phases.prompts, root),
         past=past,
     )
 
