@@ -166,6 +166,7 @@ class PhaseSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     profile: Literal["auto", "fast", "safe", "strict"] = "auto"  # which gates apply: see Phases and gates
     max_phase_retries: NotNegative = 2  # how often a phase may send the work back
+    max_steps: AtLeastOne = 1000  # calls, commits and gates of a task; then it is paused until you resume it
     plans: dict[Weight, tuple[str, ...]] = {}  # weight -> its phases, where they differ from the default
     options: dict[str, PhaseOptions] = {}  # phase -> its options
     retry_map: dict[str, str] = {}  # phase -> the phase to return to when it fails

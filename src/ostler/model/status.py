@@ -66,6 +66,7 @@ _SEED_SPELLINGS = {
     "created": _S.PENDING,
     "planned": _S.PENDING,
     "done": _S.COMPLETED,
+    "abandoned": _S.CANCELLED,
 }
 
 

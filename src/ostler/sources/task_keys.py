@@ -91,12 +91,15 @@ def _parse_path(value: object) -> object:
 
 def _parse_prompts(value: object) -> object:
     """Return the templates by phase; raise ValueError for one that cannot be rendered."""
-    for phase, text in cast(dict[str, object], value).items() if isinstance(value, dict) else ():
+    if not isinstance(value, dict):
+        return value
+    texts = cast(dict[str, object], value)
+    for phase, text in texts.items():
         if not isinstance(text, str) or not text.strip():
             raise ValueError(f"must have a text for {phase}")
         for line, what in find_template_errors(text):
             raise ValueError(f"has a mistake in {phase}, line {line}: {what}")
-    return value
+    return texts
 
 
 def _parse_next(value: object) -> object:

@@ -88,7 +88,8 @@ def _resume(state: State, event: DecisionRecorded) -> State:
     )
     if state.code is Code.DEPENDENCY_FAILED:
         resumed = replace(resumed, after=())
-    if state.code is Code.ITERATION_LIMIT:
+    resumed = replace(resumed, steps=0)
+    if state.code is Code.ITERATION_LIMIT and state.phases[state.phase].iterations >= state.max_iterations:
         phase = resumed.phases[resumed.phase]
         more = replace(phase, extra_iterations=phase.extra_iterations + resumed.current.max_iterations)
         resumed = replace_phase(resumed, resumed.phase, more)
@@ -219,5 +220,6 @@ def rewind_to(state: State, to: str, has_feedback: bool) -> State:
         conflict_commit=None,
         unchanged=False,
         no_changes="",
+        steps=0,
     )
     return back if state.status is _S.IN_PROGRESS else replace(back, status=_S.PENDING)

@@ -18,7 +18,7 @@ from ostler.engine.core.moves import (
     apply_gate_decided,
 )
 from ostler.engine.core.publishing import apply_published, apply_rebased, apply_step_failed
-from ostler.engine.core.repeats import count_failure
+from ostler.engine.core.repeats import count_failure, count_step
 from ostler.engine.core.requests import WITHDRAWN, is_withdrawn, reopen_to_publish, withdraw_request
 from ostler.engine.core.verdicts import (
     apply_final_checked,
@@ -109,7 +109,9 @@ def evolve(state: State, record: Record) -> State:
     """Return the state after one more record; raise OutOfOrder if it does not follow."""
     if record.seq != state.seq + 1 or record.task != state.task:
         raise OutOfOrder(f"{record.task}: record {record.seq} does not follow {state.task} {state.seq}")
-    return replace(_fold(state, record), seq=record.seq, updated_at=record.at)
+    after = _fold(state, record)
+    after = count_step(after) if record.step else after
+    return replace(after, seq=record.seq, updated_at=record.at)
 
 
 def fold(records: list[Record]) -> State:
@@ -330,6 +332,7 @@ def _apply_reopened(state: State, event: TaskReopened) -> State:
     fresh = forget_details(replace(fresh, warnings=warnings))
     fresh = replace(fresh, feedback_seq=0, retry_of="", signatures=(), review_requested=False)
     fresh = replace(fresh, rebases=0, conflict_commit=None, final_gate="", no_changes="", held=False)
+    fresh = replace(fresh, steps=0)
     return replace(advance(fresh), status=TaskStatus.PENDING, stage=Stage.NEW)
 
 

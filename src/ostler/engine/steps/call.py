@@ -23,7 +23,7 @@ from ostler.engine.steps.agent_call.evidence import (
 )
 from ostler.engine.steps.agent_call.prompt import CallPrompt, build_call_prompt, current_role
 from ostler.engine.steps.agent_call.sandbox_record import add_sandbox, find_refusals
-from ostler.engine.steps.agent_call.state_file import agent_state_path, read_agent_state, write_agent_state
+from ostler.engine.steps.agent_call.state_file import AgentState, agent_state_path, read_agent_state
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.agent_commits import take_agent_commits
 from ostler.engine.steps.workspaces.box_files import create_workspace
@@ -54,7 +54,10 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
     # A report of the attempt whose answer is kept is older than this run.
     after = 0 if is_kept else services.journal.position()
     watch = await run_in_thread(start_watch, context, services)
-    agent_state = "" if is_kept else write_agent_state(Path(request.state_file), context)
+    written = AgentState(Path(request.state_file), context, services)
+    if not is_kept:
+        written.write(context.state)
+        request = replace(request, on_session=written.note_session)
     # Last, so that the notices and the start of the attempt share one commit.
     _notify_started(step, context.state, services)
 
@@ -73,7 +76,9 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
     state_file = Path(request.state_file)
     refused = await run_in_thread(services.take_in_proposals, step.task, outcome.attempt, state_file)
     if outcome.result.ok:
-        reading = _read_report(request, outcome, after, services) or read_agent_state(state_file, agent_state)
+        reading = _read_report(request, outcome, after, services) or read_agent_state(
+            state_file, written.text
+        )
         ended = await _build_success(step, context, services, outcome, reading)
         ended = replace(ended, warnings=(*ended.warnings, *prompt.warnings, *refused))
         return StepResult(complete(ended))

@@ -37,6 +37,7 @@ def plan_task(task: Task, loaded: Loaded, root: Path) -> Plan:
         merge_gate=choose_merge_gate(settings),
         publish=settings.git.on_complete,
         max_phase_retries=_choose_max_retries(loaded),
+        max_steps=settings.phases.max_steps,
         reapprove=settings.phases.profile == "strict",
     )
 
