@@ -8,6 +8,7 @@ import time
 
 import click
 
+from ostler.cli.commands.look.attempt_page import format_attempt, read_attempt
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.cost_text import describe_total
 from ostler.cli.terminal.output import print_json, print_text
@@ -43,10 +44,17 @@ _MAX_WEAKENED = 20  # lines of weakened checks; JSON and the file of the gate ha
 
 @click.command("show")
 @click.argument("task", metavar="ID")
+@click.option(
+    "--attempt", metavar="N", type=click.IntRange(min=1), help="Show one attempt: prompt, response, result."
+)
 @json_option
-def command(task: str, as_json: bool) -> None:
+def command(task: str, attempt: int | None, as_json: bool) -> None:
     """Show one task in full: status, result, phases and attempts."""
     with open_project() as project:
+        if attempt is not None:
+            facts = read_attempt(project, project.resolve(task), attempt)
+            print_json(facts) if as_json else print_text(format_attempt(facts))
+            return
         view = add_start_hold(project.show(project.resolve(task)), project, os.environ, time.time())
         budget_usd = project.task_budget(TaskId(view.id))
     if as_json:
