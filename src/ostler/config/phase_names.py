@@ -14,7 +14,7 @@ from ostler.config.source import DEFAULT, KeyPath, format_key
 from ostler.model.plan import BUILT_IN_PHASES, DOCUMENT_PHASE, MERGE, PHASES, RETRY_MAP
 
 TEMPLATES = Path(".agents", "prompts")
-_GATES = ("commands", "phases", "criteria")
+_GATES = ("commands", "phases", "criteria", "options")
 _BUILT_IN = frozenset(
     {*BUILT_IN_PHASES, *RETRY_MAP, DOCUMENT_PHASE, *(name for names in PHASES.values() for name in names)}
 )
