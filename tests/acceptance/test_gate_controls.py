@@ -198,6 +198,24 @@ def test_a_gate_can_have_a_timeout_of_its_own(world: World) -> None:
     assert [(one["verb"], one["by"]) for one in decided] == [("cancel", "a timeout")]
 
 
+def test_a_timeout_can_remind(world: World) -> None:
+    """The task waits on; each period has one reminder, which is a notification."""
+    told = world.root.parent / "told.jsonl"
+    policy = 'human_timeout_seconds = 0.2\nhuman_timeout_action = "remind"\n'
+    gates = f'[gates]\n{policy}[gates.phases]\nimplement = "human"\n'
+    command = f'["sh", "-c", "cat >> {told}; echo >> {told}"]'
+    notify = f'[[notify]]\nname = "me"\ncommand = {command}\non = ["needs_you"]\n'
+    configure(world, gates + notify)
+    task = world.new()
+    world.ostler("run", task, code=4)
+    time.sleep(0.3)
+    done = world.ostler("run", "--all", code=None)
+    assert f"{task} is waiting for you: nobody decided within 0.2 s" in done.stderr
+    reminders = [one for one in world.events(task) if one["type"] == "review_reminded"]
+    assert len(reminders) == 1 and world.show(task)["status"] == "needs_review"
+    assert "nobody decided" in told.read_text()
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

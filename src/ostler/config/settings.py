@@ -179,7 +179,7 @@ class GateOptions(Struct, frozen=True, forbid_unknown_fields=True):
     control: bool = True  # false: do not check whether its command fails when the work is broken
     human_timeout_seconds: PositiveSeconds | None = None  # unset: gates.human_timeout_seconds
     # unset: gates.human_timeout_action; only that one can approve
-    human_timeout_action: Literal["reject", "block", "cancel"] | None = None
+    human_timeout_action: Literal["remind", "reject", "block", "cancel"] | None = None
 
 
 class QualityCheck(Struct, frozen=True, forbid_unknown_fields=True):
@@ -209,7 +209,7 @@ class GateSettings(Struct, frozen=True, forbid_unknown_fields=True):
     allow_test_changes: bool = False  # true: tasks may remove, skip or change existing tests
     # How long a human gate waits before human_timeout_action; unset: until a person decides.
     human_timeout_seconds: PositiveSeconds | None = None
-    human_timeout_action: Literal["approve", "reject", "block", "cancel"] = "block"
+    human_timeout_action: Literal["remind", "approve", "reject", "block", "cancel"] = "block"
     options: dict[str, GateOptions] = {}  # phase -> options of its gate
     checks: dict[FolderName, QualityCheck] = {}  # name -> a command after a phase
     criteria: dict[str, tuple[str, ...]] = {}  # phase -> criteria of an auto or ai gate

@@ -129,6 +129,13 @@ class ProviderUnavailable(Body, frozen=True, tag="provider_unavailable"):
     window: str = ""  # that is closed: five_hour, quota, login, ...
 
 
+class ReviewReminded(Body, frozen=True, tag="review_reminded"):
+    """A human gate waits longer than `human_timeout_seconds`, and the policy is to remind."""
+
+    phase: str
+    message: str
+
+
 class RetriesUsedUp(Body, frozen=True, tag="retries_used_up"):
     """The retries per hour of all tasks are used; a failure was not retried."""
 
@@ -197,6 +204,7 @@ Notice = (
     | ModelRecovered
     | ProviderUnavailable
     | RetriesUsedUp
+    | ReviewReminded
     | ConcurrencyReduced
     | BudgetWarned
     | SourceUpdated

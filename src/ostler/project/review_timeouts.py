@@ -11,13 +11,19 @@ from ostler.engine.core.verdicts import find_gate, has_live_rules, name_current_
 from ostler.engine.records import append_computed_event
 from ostler.errors import Code, UsageError
 from ostler.model.event import Event, TaskBlocked
-from ostler.model.ids import TaskId
+from ostler.model.notice import ReviewReminded
 from ostler.model.rows import decode_state
 from ostler.model.state import BY_TIMEOUT, Stage, State
 from ostler.model.status import TaskStatus
 from ostler.project.project import Project
 
-_DONE = {"approve": "approved", "reject": "rejected", "block": "blocked", "cancel": "cancelled"}
+_DONE = {
+    "remind": "waiting for you",
+    "approve": "approved",
+    "reject": "rejected",
+    "block": "blocked",
+    "cancel": "cancelled",
+}
 
 
 class _Policy(Struct, frozen=True):
@@ -46,7 +52,10 @@ def apply_review_timeouts(project: Project, now: float) -> list[str]:
     messages: list[str] = []
     for state in map(decode_state, rows):
         policy = _find_policy(state, gates)
-        if policy and _is_late(state, policy, now) and _decide(project, state.task, policy, now):
+        if policy is None or not _is_late(state, policy, now):
+            continue
+        apply = _remind if policy.action == "remind" else _decide
+        if apply(project, state, policy, now):
             messages.append(f"{state.task} is {_DONE[policy.action]}: {policy.reason}")
     return messages
 
@@ -79,8 +88,18 @@ def _has_guarded_files(state: State) -> bool:
     return gate is not None and bool(gate.guarded)
 
 
-def _decide(project: Project, task: TaskId, policy: _Policy, now: float) -> bool:
+def _remind(project: Project, state: State, policy: _Policy, now: float) -> bool:
+    """Record a reminder, which notifications are sent for; return False if the last one is not old enough."""
+    if now - project.journal.last_notice(state.task, "review_reminded") < policy.seconds:
+        return False
+    notice = ReviewReminded(name_current_gate(state), policy.reason)
+    project.journal.notify(state.task, now, [notice])
+    return True
+
+
+def _decide(project: Project, state: State, policy: _Policy, now: float) -> bool:
     """Record the decision; return False if a person was faster."""
+    task = state.task
 
     def block(state: State) -> Event:
         if state.status is not TaskStatus.NEEDS_REVIEW:
