@@ -204,7 +204,7 @@ def test_a_timeout_can_remind(world: World) -> None:
     policy = 'human_timeout_seconds = 0.2\nhuman_timeout_action = "remind"\n'
     gates = f'[gates]\n{policy}[gates.phases]\nimplement = "human"\n'
     command = f'["sh", "-c", "cat >> {told}; echo >> {told}"]'
-    notify = f'[[notify]]\nname = "me"\ncommand = {command}\non = ["needs_you"]\n'
+    notify = f'[[notify]]\ncommand = {command}\non = ["needs_you"]\n'
     configure(world, gates + notify)
     task = world.new()
     world.ostler("run", task, code=4)

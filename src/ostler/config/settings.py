@@ -209,6 +209,7 @@ class GateSettings(Struct, frozen=True, forbid_unknown_fields=True):
     allow_test_changes: bool = False  # true: tasks may remove, skip or change existing tests
     # How long a human gate waits before human_timeout_action; unset: until a person decides.
     human_timeout_seconds: PositiveSeconds | None = None
+    # after human_timeout_seconds; remind: send a notification and wait on
     human_timeout_action: Literal["remind", "approve", "reject", "block", "cancel"] = "block"
     options: dict[str, GateOptions] = {}  # phase -> options of its gate
     checks: dict[FolderName, QualityCheck] = {}  # name -> a command after a phase

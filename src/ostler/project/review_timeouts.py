@@ -9,8 +9,9 @@ from msgspec import Struct
 from ostler.config.settings import GateOptions, GateSettings
 from ostler.engine.core.verdicts import find_gate, has_live_rules, name_current_gate
 from ostler.engine.records import append_computed_event
+from ostler.engine.task_files import write_state_file
 from ostler.errors import Code, UsageError
-from ostler.model.event import Event, TaskBlocked
+from ostler.model.event import Event, TaskBlocked, TaskCancelled
 from ostler.model.notice import ReviewReminded
 from ostler.model.rows import decode_state
 from ostler.model.state import BY_TIMEOUT, Stage, State
@@ -109,9 +110,13 @@ def _decide(project: Project, state: State, policy: _Policy, now: float) -> bool
     try:
         if policy.action == "block":
             append_computed_event(project.journal, task, block, now)
+        elif policy.action == "cancel":
+            project.record_action(task, "cancel", BY_TIMEOUT, {"reason": policy.reason})
+            # No step is left but the release of the workspace, which the next run performs.
+            state = append_computed_event(project.journal, task, lambda _: TaskCancelled(policy.reason), now)
+            write_state_file(state, project.layout)
         else:
-            field = "reason" if policy.action == "cancel" else "text"
-            project.record_action(task, policy.action, BY_TIMEOUT, {field: policy.reason})
+            project.record_action(task, policy.action, BY_TIMEOUT, {"text": policy.reason})
     except UsageError:
         return False
     return True
