@@ -72,4 +72,4 @@ def test_a_mistake_in_the_task_is_refused(change: tuple[str, str], message: str,
     """Nothing is created."""
     file = write(world, TASK.replace(*change))
     assert message in world.ostler("new", "-f", str(file), code=2).stderr
-    assert world.json("status")["tasks"] == []
+    assert not [*(world.root / ".ostler").glob("tasks/*")]
