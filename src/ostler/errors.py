@@ -188,7 +188,9 @@ CODES: dict[Code, CodeFacts] = {
     Code.CONFLICT: CodeFacts(_RETRY, 1, _PERSON, "another process changed the task first"),
     Code.AGENT_BLOCKED: CodeFacts(_FINAL, 4, _AGENT, "the agent reports that it is blocked"),
     Code.STUCK: CodeFacts(_FINAL, 4, _AGENT, "the same failure occurred three times in a row"),
-    Code.ITERATION_LIMIT: CodeFacts(_FINAL, 5, _PERSON, "the phase used all of its iterations", _LIMIT),
+    Code.ITERATION_LIMIT: CodeFacts(
+        _FINAL, 5, _PERSON, "the phase used all of its iterations, or the task all of its steps", _LIMIT
+    ),
     Code.GATE_REJECTED: CodeFacts(_FINAL, 4, _AGENT, "a gate rejected the work"),
     Code.GATE_UNRUNNABLE: CodeFacts(_FINAL, 4, _PERSON, "a gate could not run"),
     Code.BUDGET_EXCEEDED: CodeFacts(_FINAL, 5, _PERSON, "the budget is used up", _LIMIT),

@@ -182,6 +182,55 @@ def test_a_human_gate_can_have_a_timeout(world: World, action: str, status: str)
     assert len(calls) == (2 if action == "reject" else 1)
 
 
+def test_a_gate_can_have_a_timeout_of_its_own(world: World) -> None:
+    """[gates.options.NAME] goes before [gates]: this gate cancels its task, others wait for a day."""
+    gates = '[gates.phases]\nimplement = "human"\n[gates.options.implement]\n'
+    own = 'human_timeout_seconds = 0.01\nhuman_timeout_action = "cancel"\n'
+    configure(world, f"[gates]\nhuman_timeout_seconds = 86400\n{gates}{own}")
+    task = world.new()
+    world.ostler("run", task, code=4)
+    done = world.ostler("run", "--all", code=None)
+    assert f"{task} is cancelled: nobody decided within 0.01 s" in done.stderr
+    shown = world.show(task)
+    assert (shown["status"], shown["code"]) == ("cancelled", "ABORTED")
+    assert "gates.options.implement.human_timeout_seconds" in shown["message"]
+    decided = [one for one in world.events(task) if one["type"] == "decision_recorded"]
+    assert [(one["verb"], one["by"]) for one in decided] == [("cancel", "a timeout")]
+
+
+def test_a_timeout_can_remind(world: World) -> None:
+    """The task waits on; each period has one reminder, which is a notification."""
+    told = world.root.parent / "told.jsonl"
+    policy = 'human_timeout_seconds = 0.2\nhuman_timeout_action = "remind"\n'
+    gates = f'[gates]\n{policy}[gates.phases]\nimplement = "human"\n'
+    command = f'["sh", "-c", "cat >> {told}; echo >> {told}"]'
+    notify = f'[[notify]]\ncommand = {command}\non = ["needs_you"]\n'
+    configure(world, gates + notify)
+    task = world.new()
+    world.ostler("run", task, code=4)
+    time.sleep(0.3)
+    done = world.ostler("run", "--all", code=None)
+    assert f"{task} is waiting for you: nobody decided within 0.2 s" in done.stderr
+    reminders = [one for one in world.events(task) if one["type"] == "review_reminded"]
+    assert len(reminders) == 1 and world.show(task)["status"] == "needs_review"
+    assert "nobody decided" in told.read_text()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("[gates.options.implment]\nhuman_timeout_seconds = 5\n", 'did you mean "implement"?'),
+        ('[gates.options.implement]\nhuman_timeout_action = "approve"\n', "human_timeout_action"),
+        ("[gates.options.implement]\nhuman_timeout_seconds = 0\n", "human_timeout_seconds"),
+    ],
+)
+def test_a_wrong_timeout_is_refused(settings: str, message: str, world: World) -> None:
+    """A name that no phase has, an approval for one gate, and no time at all."""
+    configure(world, settings)
+    refused = world.ostler("config", "validate", code=2).stderr
+    assert "ostler.toml:" in refused and message in refused
+
+
 def test_a_required_review_has_no_timeout(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A gate that cannot fail is never accepted by waiting."""
     FakeIsolation(monkeypatch)

@@ -223,3 +223,21 @@ def test_a_phase_that_breaks_what_a_gate_passed_is_not_the_end(world: WorkflowWo
     assert (shown["status"], shown["phases"][1]["gate"]["verdict"]) == ("blocked", "fail")
     asked = [one["sha"] for one in world.events(task) if one.get("gate") == "command"]
     assert asked[1] == world.commits(task)[2][0]  # the commit of docs
+
+
+def test_a_task_that_used_all_its_steps_is_paused(world: WorkflowWorld) -> None:
+    """C111: `max_steps` counts over phases and retries; `resume` allows the same number again."""
+    world.behave(**NEVER_MENDS, plan=[{"script": f"echo 'n = {n}' >> calc.py"} for n in range(9)])
+    (world.root / "ostler.toml").write_text(
+        "[phases]\nmax_steps = 7\nmax_phase_retries = 9\n[gates.commands]\ntest = 'cat calc.py; false'\n"
+    )
+    task = world.new()
+    world.ostler("run", task, code=5)
+    shown = world.show(task)
+    assert (shown["status"], shown["code"]) == ("paused", "ITERATION_LIMIT")
+    assert "used all 7 steps" in shown["message"]
+    before = len(world.started())
+    world.ostler("resume", task, "-m", "try again")
+    world.ostler("run", task, code=5)
+    assert world.show(task)["code"] == "ITERATION_LIMIT"
+    assert before < len(world.started()) <= 2 * before

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from workflow_world import RIGHT, WorkflowWorld
+from world import KILL, World, end, wait_until
 
 REPORT = f"{sys.executable} -m ostler report"
 
@@ -129,3 +130,28 @@ def test_a_forced_state_file_is_not_committed(world: WorkflowWorld) -> None:
     task = world.new()
     world.ostler("run", task)
     assert tree(world, task) == ["README.md", "calc.py", "ostler.toml", "test_calc.py"]
+
+
+def read_states(world: World, task: str) -> list[str]:
+    """Return the lines about the session in both state files."""
+    shown = world.root / ".ostler"
+    files = (shown / "tasks" / task / "state.yaml", shown / "worktrees" / task / ".ostler" / "state.yaml")
+    return [line for file in files for line in file.read_text().splitlines() if line.startswith("session_id")]
+
+
+def test_the_session_is_shown_from_the_start_to_the_end(world: WorkflowWorld) -> None:
+    """A13: in `show` and in both state files while the first call runs; null when the task has ended."""
+    world.behave(plan=["a1_hangs", "ok"])
+    task = world.new()
+    run = world.start("run", task)
+    wait_until(world.started, 60, "the agent did not start")
+    (session,) = [one["session"] for one in world.started()]
+    wait_until(lambda: world.show(task)["session_id"] == session, 20, "show has no session")
+    assert read_states(world, task) == [f'session_id: "{session}"'] * 2
+    end(run, KILL)
+    wait_until(lambda: not world.survivors(), 20, "the agent outlived the run")
+    assert world.show(task)["session_id"] == session
+    world.ostler("run", task)
+    assert world.show(task)["session_id"] is None
+    state = (world.root / ".ostler" / "tasks" / task / "state.yaml").read_text()
+    assert "session_id: null\n" in state and "iteration: 1\n" in state

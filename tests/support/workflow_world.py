@@ -62,13 +62,12 @@ class WorkflowWorld(World):
         self.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{self.environ['PATH']}"
 
     def received_prompts(self) -> list[str]:
-        """Return the prompts that the agents received, of all their sessions, in order."""
-        found: list[str] = []
-        for start in self.started():
-            if (session := start["session"]) not in found:
-                found.append(session)
-        turns = [self._session(session) for session in found]
-        return [turn["prompt"] for session in turns for turn in session if "prompt" in turn]
+        """Return the prompts that the agents received, in the order of their starts."""
+        sessions = [start["session"] for start in self.started()]
+        turns = {
+            one: iter([line["prompt"] for line in self._session(one) if "prompt" in line]) for one in sessions
+        }
+        return [prompt for one in sessions if (prompt := next(turns[one], None)) is not None]
 
     def _session(self, session: str) -> list[dict[str, Any]]:
         path = self.agents / "sessions" / f"{session}.jsonl"

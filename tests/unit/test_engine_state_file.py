@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.engine.steps.agent_call.state_file import read_agent_state, write_agent_state
-from ostler.engine.steps.services import TaskContext
+from ostler.engine.steps.agent_call.state_file import AgentState, read_agent_state
 from ostler.prompt.report import StateFileReport
 
 
@@ -38,8 +37,9 @@ def test_nothing_is_written_elsewhere(
     tree.mkdir()
     (other / "state.yaml").write_text("kept")
     plant(tree / ".ostler", other)
-    context = TaskContext(None, None, 0)  # pyright: ignore[reportArgumentType]
-    assert write_agent_state(tree / ".ostler" / "state.yaml", context) == "status: x\n"
+    written = AgentState(tree / ".ostler" / "state.yaml", None, None)  # pyright: ignore[reportArgumentType]
+    written.write(None)  # pyright: ignore[reportArgumentType]
+    assert written.text == "status: x\n"
     assert (tree / ".ostler" / "state.yaml").read_text() == "status: x\n"
     assert [one.name for one in other.iterdir()] == ["state.yaml"]
     assert (other / "state.yaml").read_text() == "kept"

@@ -101,7 +101,8 @@ def test_the_reason_of_a_retry_is_reported_once(template: Template | None, has_t
     )
     for part in ("## What went wrong before", "the tests fail", "2 failed", RETRY.path):
         assert prompt.count(part) == 1
-    later = build_prompt(TASK, PLACE, CallHistory(iteration=2, retry=RETRY, session_has_task=True))
+    again = CallHistory(iteration=2, retry=RETRY, retry_delivered=True, session_has_task=True)
+    later = build_prompt(TASK, PLACE, again)
     assert "the tests fail" not in later
 
 

@@ -76,11 +76,17 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
 
 
 IDS = st.from_regex(r"[a-z0-9][a-z0-9-]{2,39}", fullmatch=True)
-TASKS = structs(Task, body=BODY, id=st.one_of(st.just(""), IDS))
+PROMPTS = st.dictionaries(
+    st.sampled_from(["implement", "test", "test_e2e", "my-phase"]),
+    st.sampled_from(["Do {{TASK_TITLE}}.", "{{#SPEC_CONTENT}}\n\tx: 1\n{{/SPEC_CONTENT}}\n", '---\n# "x"']),
+)
+TASKS = structs(Task, body=BODY, id=st.one_of(st.just(""), IDS), prompts=PROMPTS)
+# abandoned is read as cancelled.
+STATUSES = st.sampled_from([one for one in TaskStatus if one is not TaskStatus.ABANDONED])
 
 
 @settings(deadline=None, max_examples=examples(300))
-@given(TASKS, st.one_of(st.none(), st.sampled_from(TaskStatus)))
+@given(TASKS, st.one_of(st.none(), STATUSES))
 @example(Task("😀\u2028\x85\ufeff\r\n\t: #", "---\r\ntitle: no\r\n---\r\n", tags=("a,b", "")), None)
 @example(Task("", "\n"), None)
 @example(Task("x", "\r"), None)

@@ -24,14 +24,14 @@ def find_unknown_phases(reading: LayerValues, root: Path | None) -> list[ConfigE
     """Return an error for each name in [gates] and [phases] that no phase has.
 
     Known phases: the built-in ones, and those of [phases.plans], of [phases.options] and of the templates of
-    the project. A name in [phases.options] is new unless it resembles a known one.
+    the project. A name in [phases.options] or [phases.prompts] is new unless it resembles a known one.
     """
     found = list(_list_names(reading.values))
     if not found:
         return []
     known = {*_BUILT_IN, *_list_planned(reading.values), *_list_templates(root)}
-    options = _table(reading.values, "phases", "options")
-    new = {name for name in options if name not in known and _suggest(name, known) is None}
+    named = {**_table(reading.values, "phases", "options"), **_table(reading.values, "phases", "prompts")}
+    new = {name for name in named if name not in known and _suggest(name, known) is None}
     return [
         ConfigError(
             reading.sources.get(format_key(path), DEFAULT), format_key(path), _explain(path, name, known)
@@ -44,7 +44,8 @@ def find_unknown_phases(reading: LayerValues, root: Path | None) -> list[ConfigE
 def explain_new_phase(name: str, settings: Settings, root: Path) -> str:
     """Return the warning for a phase of a task that resembles a known one; empty: there is none."""
     planned = (one for names in settings.phases.plans.values() for one in names)
-    known = {*_BUILT_IN, *planned, *settings.phases.options, *_list_templates(root)}
+    named = (*settings.phases.options, *settings.phases.prompts)
+    known = {*_BUILT_IN, *planned, *named, *_list_templates(root)}
     near = None if name in known else _suggest(name, known)
     return f'no phase has the name {quote(name)}; did you mean "{near}"?' if near else ""
 
@@ -62,6 +63,7 @@ def _list_names(values: dict[str, Any]) -> Iterator[tuple[KeyPath, str]]:
         yield path, name
         after = _table(options, "depends_on") if isinstance(options, dict) else ()
         yield from (((*path, "depends_on"), one) for one in after)
+    yield from ((("phases", "prompts", name), name) for name in _table(values, "phases", "prompts"))
     for name, target in _table(values, "phases", "retry_map").items():
         yield ("phases", "retry_map", name), name
         if isinstance(target, str):

@@ -182,15 +182,20 @@ class PhaseSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     profile: Literal["auto", "fast", "safe", "strict"] = "auto"  # which gates apply: see Phases and gates
     max_phase_retries: NotNegative = 2  # how often a phase may send the work back
+    max_steps: AtLeastOne = 1000  # calls, commits and gates of a task; then it is paused until you resume it
     plans: dict[Weight, tuple[str, ...]] = {}  # weight -> its phases, where they differ from the default
     options: dict[str, PhaseOptions] = {}  # phase -> its options
     retry_map: dict[str, str] = {}  # phase -> the phase to return to when it fails
+    prompts: dict[str, Word] = {}  # phase -> template of its prompt, used instead of the project's file
 
 
 class GateOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """[gates.options.NAME]: a gate by the name of its phase"""
 
     control: bool = True  # false: do not check whether its command fails when the work is broken
+    human_timeout_seconds: PositiveSeconds | None = None  # unset: gates.human_timeout_seconds
+    # unset: gates.human_timeout_action; only that one can approve
+    human_timeout_action: Literal["remind", "reject", "block", "cancel"] | None = None
 
 
 class QualityCheck(Struct, frozen=True, forbid_unknown_fields=True):
@@ -220,7 +225,8 @@ class GateSettings(Struct, frozen=True, forbid_unknown_fields=True):
     allow_test_changes: bool = False  # true: tasks may remove, skip or change existing tests
     # How long a human gate waits before human_timeout_action; unset: until a person decides.
     human_timeout_seconds: PositiveSeconds | None = None
-    human_timeout_action: Literal["approve", "reject", "block"] = "block"  # after human_timeout_seconds
+    # after human_timeout_seconds; remind: send a notification and wait on
+    human_timeout_action: Literal["remind", "approve", "reject", "block", "cancel"] = "block"
     options: dict[str, GateOptions] = {}  # phase -> options of its gate
     checks: dict[FolderName, QualityCheck] = {}  # name -> a command after a phase
     criteria: dict[str, tuple[str, ...]] = {}  # phase -> criteria of an auto or ai gate

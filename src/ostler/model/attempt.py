@@ -48,6 +48,7 @@ class Attempt(Struct, frozen=True):
     windows: tuple[WindowChange, ...] = ()  # of the provider, as it reported them during the attempt
     sandbox: SandboxRecord | None = None  # None: not started yet, or written before sandboxes existed
     permissions: str = ""  # that the agent got
+    template: str = ""  # of its prompt: a file, a key of the settings or of the task, or built-in
 
     @property
     def known_cost_source(self) -> CostSource:

@@ -138,6 +138,13 @@ class ModelCooldown(Body, frozen=True, tag="model_cooldown"):
     until: float  # end of the cooldown
 
 
+class ReviewReminded(Body, frozen=True, tag="review_reminded"):
+    """A human gate waits longer than `human_timeout_seconds`, and the policy is to remind."""
+
+    phase: str
+    message: str
+
+
 class RetriesUsedUp(Body, frozen=True, tag="retries_used_up"):
     """The retries per hour of all tasks are used; a failure was not retried."""
 
@@ -207,6 +214,7 @@ Notice = (
     | ProviderUnavailable
     | ModelCooldown
     | RetriesUsedUp
+    | ReviewReminded
     | ConcurrencyReduced
     | BudgetWarned
     | SourceUpdated

@@ -84,6 +84,7 @@ class Plan(Struct, frozen=True, omit_defaults=True):
     publish: Publishing = "none"
     max_phase_retries: int = 2
     reapprove: bool = False  # ask a person again after a clean rebase
+    max_steps: int = 0  # that the task may take before a person decides; 0: any number
     is_document: bool = False  # the result is a file in the project; there is no worktree
 
     def index(self, phase: str) -> int | None:

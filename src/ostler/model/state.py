@@ -104,6 +104,7 @@ class PhaseState(Struct, frozen=True, omit_defaults=True):
     iterations: int = 0  # calls that ended
     extra_iterations: int = 0  # added by a person or a retry
     retries: int = 0  # times that its gate rejected the work
+    first_round: int = 0  # sessions of earlier rounds are not continued
     commit: str | None = None
     gate: GateState | None = None
 
@@ -183,6 +184,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     ending: Ending | None = None
     failed_step: str = ""  # key of the step that failed last
     step_failures: int = 0  # of that step
+    steps: int = 0  # performed since a person last continued the task
     usage: Usage = Usage()
     cost_usd: float | None = None
     after: tuple[TaskId, ...] = ()  # tasks that must be completed first
@@ -224,6 +226,13 @@ class State(Struct, frozen=True, omit_defaults=True):
     def iteration(self) -> int:
         """The number of the current iteration, from 1."""
         return self.phases[self.phase].iterations + 1
+
+    @property
+    def shown_iteration(self) -> int:
+        """The current iteration, or the last one when no other follows."""
+        now = self.phases[self.phase]
+        over = now.status in ("completed", "skipped") or self.stage is Stage.CHECKING
+        return max(1, min(self.iteration - over, self.max_iterations))
 
     @property
     def max_iterations(self) -> int:

@@ -66,6 +66,7 @@ SPELLINGS = {
     "created": _S.PENDING,
     "planned": _S.PENDING,
     "done": _S.COMPLETED,
+    "abandoned": _S.CANCELLED,
 }
 
 

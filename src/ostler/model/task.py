@@ -82,6 +82,7 @@ class Task(Struct, frozen=True, omit_defaults=True):
     allow_test_changes: bool = False  # the work may remove, skip or change existing tests
     proposed_by: TaskId = TaskId("")  # the task whose agent created it; set by Ostler
     external_id: str = ""  # its id in the file that it was imported from, if that is no task id
+    prompts: dict[str, str] = {}  # phase -> template of its prompt
     source: str = ""  # imported from: file:a.md, checklist:TODO.md#text, github:acme/app#12
 
     @property

@@ -30,6 +30,7 @@ _S = TaskStatus
 _KINDS: dict[str, _Kind] = {
     "task_created": _Kind("needs_you", _S.NEEDS_REVIEW),  # only a proposal
     "gate_waiting": _Kind("needs_you", _S.NEEDS_REVIEW),
+    "review_reminded": _Kind("needs_you", _S.NEEDS_REVIEW),
     "task_blocked": _Kind("needs_you", _S.BLOCKED),
     "task_paused": _Kind("needs_you", _S.PAUSED),
     "task_completed": _Kind("completed", _S.COMPLETED),

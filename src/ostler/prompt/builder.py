@@ -51,6 +51,7 @@ class CallHistory(Struct, frozen=True):
     missing: str = ""  # what the work lacks, such as any change
     results: EarlierResults = EarlierResults()  # of earlier phases
     retry: Retry | None = None  # why this phase is repeated
+    retry_delivered: bool = False  # a call of its session received that reason
 
 
 def build_prompt(
@@ -102,12 +103,14 @@ def _render_assignment(
 
 
 def _format_earlier_work(history: CallHistory) -> str:
+    asks = history.iteration > 1 and not _needs_retry_note(history)
+    request = f"\n\n{_ASK_FOR_MARK}" if asks else ""
     if history.summary:
-        return history.summary if history.iteration == 1 else f"{history.summary}\n\n{_ASK_FOR_MARK}"
+        return history.summary + request
     answer = keep_both_ends(strip_marks(history.last_answer).strip(), _HEAD_LENGTH, _TAIL_LENGTH)
     if history.iteration == 1 or not answer:
         return ""
-    return f"## Your answer in the last iteration\n\n{answer}\n\n{_ASK_FOR_MARK}"
+    return f"## Your answer in the last iteration\n\n{answer}{request}"
 
 
 def _format_continuation(history: CallHistory) -> str:
@@ -138,13 +141,8 @@ def _format_retry(history: CallHistory) -> str:
 
 
 def _needs_retry_note(history: CallHistory) -> bool:
-    """Return whether the session may not have the reason of the retry yet.
-
-    A phase that is sent back to itself does not restart its iterations, so the number is no evidence there.
-    """
-    if history.retry is None:
-        return False
-    return history.iteration == 1 or not history.session_has_task or history.retry.phase == history.retry.to
+    """Return whether the session may not have the reason of the retry yet."""
+    return history.retry is not None and not (history.session_has_task and history.retry_delivered)
 
 
 def _format_section(title: str, text: str) -> str:

@@ -8,7 +8,8 @@ from ostler.clock import format_rfc3339
 from ostler.prompt.completion import strip_marks
 from ostler.prompt.excerpt import fence, keep_end
 
-_LONGEST_REASON = 1000  # characters, like the next one
+_LONGEST_REASON = 1000  # characters, like the next ones
+_LONGEST_REVIEW = 8000  # a reviewer writes for the agent, a program does not
 _LONGEST_OUTPUT = 8000
 
 
@@ -21,6 +22,7 @@ class Retry(Struct, frozen=True):
     reason: str
     output: str = ""  # output of the failed phase or its gate
     path: str = ""  # of the file with the full text
+    reviewer: str = ""  # who rejected the work, such as "A person"; empty: the phase or its command failed
 
 
 def make_retry_file_name(phase: str, attempt: int) -> str:
@@ -47,15 +49,21 @@ def format_retry_file(phase: str, to: str, attempt: int, when: float, reason: st
 
 def format_retry_note(retry: Retry) -> str:
     """Return the note for the phase that is repeated."""
-    reason = keep_end(strip_marks(retry.reason).strip(), _LONGEST_REASON) or "no reason was given"
+    longest = _LONGEST_REVIEW if retry.reviewer else _LONGEST_REASON
+    reason = keep_end(strip_marks(retry.reason).strip(), longest) or "no reason was given"
     parts = (
-        f"The phase {retry.phase} failed (attempt {retry.attempt}), "
-        f"and the work is back in {retry.to}. The reason: {reason}",
+        f"{_format_event(retry)}, and the work is back in {retry.to}. The reason: {reason}",
         _format_output(retry),
         f"The full text is in {retry.path}." if retry.path else "",
         "Find the cause and fix it; do not change what is correct.",
     )
     return "\n\n".join(part for part in parts if part)
+
+
+def _format_event(retry: Retry) -> str:
+    if retry.reviewer:
+        return f"{retry.reviewer} rejected the result of {retry.phase} (round {retry.attempt})"
+    return f"The phase {retry.phase} failed (attempt {retry.attempt})"
 
 
 def shorten_retry_output(retry: Retry) -> str:
@@ -65,4 +73,6 @@ def shorten_retry_output(retry: Retry) -> str:
 
 def _format_output(retry: Retry) -> str:
     feedback = shorten_retry_output(retry)
+    if feedback and retry.reviewer:
+        return f"What must change:\n\n{feedback}"
     return f"The end of its output:\n\n{fence(feedback)}" if feedback else ""

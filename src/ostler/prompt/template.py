@@ -27,7 +27,12 @@ _TAG = re.compile(rf"^{_NAME}(\n|\Z)|{_NAME}", re.MULTILINE)
 
 class Template(Struct, frozen=True):
     text: str
-    source: str  # for messages: a path, or the phase of an inline text
+    source: str  # a path, or the key of an inline text
+
+    @property
+    def shown_source(self) -> str:
+        """The source for `ostler show`: the path or key, or "built-in"."""
+        return "built-in" if self.source.startswith(f"ostler/{BUILT_IN.name}/") else self.source
 
 
 class _Tag(Struct, frozen=True):
@@ -38,13 +43,20 @@ class _Tag(Struct, frozen=True):
     line_end: str  # the line end of a value that is alone on its line
 
 
-def load_template(phase: str, inline: str, root: Path) -> Template:
+def find_template(phase: str, task_text: str, texts: Mapping[str, str], root: Path) -> Template:
+    """Return the text of the task, that of [phases.prompts], the project's file or the built-in template."""
+    if task_text.strip():
+        return load_template(phase, task_text, root, f"prompts.{phase} of the task")
+    return load_template(phase, texts.get(phase, ""), root, f"phases.prompts.{phase}")
+
+
+def load_template(phase: str, inline: str, root: Path, source: str = "") -> Template:
     """Return the inline text, the project's file, the built-in template or the general one; raises
     UsageError.
     """
     if not _PHASE.fullmatch(phase):
         raise _invalid(f"invalid phase name {phase!r:.80}", "use at most 40 letters, digits, - and _")
-    template = _find(phase, inline, root)
+    template = _find(phase, inline, root, source)
     if not template.text.strip():
         raise _invalid(f"{template.source}: the template is empty", "write a template, or delete the file")
     check_template(template)
@@ -63,7 +75,7 @@ def list_variables(template: Template) -> set[str]:
 
 def check_template(template: Template) -> None:
     """Raise UsageError with one line per error."""
-    found = islice(_find_errors(template.text), _MAX_ERRORS)
+    found = islice(find_template_errors(template.text), _MAX_ERRORS)
     if mistakes := [f"{template.source}:{line}: {what}" for line, what in found]:
         raise _invalid("\n".join(mistakes), f"known variables: {', '.join(sorted(KNOWN))}")
 
@@ -89,9 +101,9 @@ def render_template(text: str, variables: Mapping[str, str]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _find(phase: str, inline: str, root: Path) -> Template:
+def _find(phase: str, inline: str, root: Path, source: str) -> Template:
     if inline.strip():
-        return Template(inline, f"phase {phase}")
+        return Template(inline, source or f"phase {phase}")
     own = TEMPLATES / f"{phase}.md"
     if (root / own).is_file():
         return Template(_read(root / own), str(own))
@@ -114,7 +126,8 @@ def _find_tags(text: str) -> Iterator[_Tag]:
             yield _Tag(found.start(), found.end(), alone_kind, alone_name, newline)
 
 
-def _find_errors(text: str) -> Iterator[tuple[int, str]]:
+def find_template_errors(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each mistake with its line in the text."""
     open_sections: list[tuple[int, str]] = []
     line, counted = 1, 0
     for tag in _find_tags(text):

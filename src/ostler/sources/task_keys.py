@@ -11,6 +11,7 @@ import msgspec
 from ostler.clock import read_time
 from ostler.model.task import Task, to_priority
 from ostler.prompt.task_text import KEY_NAMES
+from ostler.prompt.template import find_template_errors
 
 ValueParser = Callable[[Any], object]  # a ValueError states what is expected
 
@@ -90,6 +91,19 @@ def _parse_path(value: object) -> object:
     return {"path": value} if isinstance(value, str) else value
 
 
+def _parse_prompts(value: object) -> object:
+    """Return the templates by phase; raise ValueError for one that cannot be rendered."""
+    if not isinstance(value, dict):
+        return value
+    texts = cast(dict[str, object], value)
+    for phase, text in texts.items():
+        if not isinstance(text, str) or not text.strip():
+            raise ValueError(f"must have a text for {phase}")
+        for line, what in find_template_errors(text):
+            raise ValueError(f"has a mistake in {phase}, line {line}: {what}")
+    return texts
+
+
 def _parse_next(value: object) -> object:
     """Return the skills; also accepts {type: agent, skill: NAME}, and values for none."""
     if isinstance(value, dict):
@@ -119,6 +133,7 @@ _PARSERS: dict[str, ValueParser] = {
     "after": _parse_names,
     "tags": _parse_names,
     "next": _parse_next,
+    "prompts": _parse_prompts,
     "not_before": _parse_time,
     "inputs": _parse_paths,
     "output": _parse_path,

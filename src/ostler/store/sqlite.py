@@ -52,6 +52,7 @@ _UPDATE_ATTEMPT = """
 _SELECT_NEWEST = "SELECT number, status FROM attempt WHERE task = ? ORDER BY number DESC LIMIT 1"
 _SELECT_RUNNING = "SELECT body FROM attempt WHERE task = ? AND status = 'running' ORDER BY number"
 _SELECT_ATTEMPTS = "SELECT body FROM attempt WHERE task = ? ORDER BY number"
+_LAST_NOTICE = "SELECT max(at) FROM feed WHERE task = ? AND seq IS NULL AND type = ?"
 _SELECT_RECORDS = "SELECT seq, at, type, body, step, basis FROM feed WHERE task = ? AND seq > ? ORDER BY seq"
 _TASK = """
     SELECT id, seq, status, title, priority, created_at, updated_at, state, resumes_at, open, waits_for,
@@ -228,6 +229,10 @@ class SqliteJournal:
     def refusals(self, task: TaskId) -> tuple[RefusedAccess, ...]:
         """Return what the sandbox of a task refused, each access once, in the order of the first ones."""
         return count_refusals(body for (body,) in self._db.query(SELECT_REFUSALS, task))
+
+    def last_notice(self, task: TaskId, kind: str) -> float:
+        """Return the time of the task's last notice of a type; 0: there is none."""
+        return self._db.query(_LAST_NOTICE, task, kind)[0][0] or 0.0
 
     def has_deferral(self, code: str, resumes_at: float, before: int) -> bool:
         """Return whether a task was deferred with this code until this time, before a position."""

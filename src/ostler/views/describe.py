@@ -48,6 +48,7 @@ _TEXTS = {
     "model_cooldown": "{message}, the last one {code}",
     "provider_unavailable": "{model} is not called: {error}",
     "retries_used_up": "{message}",
+    "review_reminded": "{phase} waits for you: {message}",
     "task_held": "waits for you: {error}",
 }
 

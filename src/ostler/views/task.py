@@ -15,7 +15,7 @@ from ostler.model.limits.window_change import WindowChange
 from ostler.model.plan import MERGE, GateType
 from ostler.model.rows import decode_state
 from ostler.model.sandbox import RefusalKind, RefusedAccess, SandboxRecord
-from ostler.model.state import GateCheck, GateObstacle, GateState, GateVerdict, NamedGate, Stage, State
+from ostler.model.state import GateCheck, GateObstacle, GateState, GateVerdict, NamedGate, State
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.usage import Usage, add_cost
 from ostler.model.warning import LeftFiles, WarningDetail, describe_warnings
@@ -73,6 +73,7 @@ class AttemptView(Struct, frozen=True):
     windows: tuple[WindowChange, ...] = ()  # use of the provider's windows during the attempt
     sandbox: SandboxRecord | None = None  # null: it did not start, or an older version wrote it
     permissions: str | None = None  # that the agent got
+    template: str | None = None  # of its prompt: a file, a key of the settings or of the task, or built-in
 
 
 class PredecessorView(Struct, frozen=True):
@@ -165,7 +166,7 @@ def view_task(
         weight=state.weight,
         priority=state.priority,
         phase=state.current.id,
-        iteration=_iteration(state),
+        iteration=state.shown_iteration,
         branch=state.branch,
         base=state.base,
         target=state.target,
@@ -175,7 +176,7 @@ def view_task(
         output_path=state.output,
         pr_url=state.pr_url,
         published_into=state.published_into or None,
-        session_id=state.session_id or None,
+        session_id=_session(state, attempts),
         code=Code.INTERRUPTED if abandoned else state.code,
         message="the run died; the next run resumes the task" if abandoned else state.message,
         warnings=state.warnings,
@@ -224,11 +225,12 @@ def _time(at: float | None) -> str | None:
     return format_rfc3339(at) if at is not None else None
 
 
-def _iteration(state: State) -> int:
-    """Return the current iteration, or the last one when no other follows."""
-    now = state.phases[state.phase]
-    over = now.status in ("completed", "skipped") or state.stage is Stage.CHECKING
-    return max(1, min(state.iteration - over, state.max_iterations))
+def _session(state: State, attempts: list[Attempt]) -> str | None:
+    """Return the session of the current phase: of the call that runs or was killed, or of the last one."""
+    if state.status in TERMINAL:
+        return None
+    own = [one.session_id for one in attempts if one.phase == state.current.id and one.status == "running"]
+    return (own[-1] if own else state.session_id) or None
 
 
 def _phase(state: State, index: int) -> PhaseView:
@@ -293,4 +295,5 @@ def _attempt(attempt: Attempt, alive: bool) -> AttemptView:
         windows=attempt.windows,
         sandbox=attempt.sandbox,
         permissions=attempt.permissions or None,
+        template=attempt.template or None,
     )

@@ -75,6 +75,7 @@ _MARKED = frozenset(
         "model_recovered",
         "provider_unavailable",
         "retries_used_up",
+        "review_reminded",
     }
 )
 _FROM_OUTSIDE = ("task_claimed", "decision_recorded", "agent_reported", "agent_idle", "budget_warned")

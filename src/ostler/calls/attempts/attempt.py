@@ -208,12 +208,15 @@ class AttemptRunner:
             session_id=spec.session.id,
             resumed=spec.session.started,
             account=account_id(window_for(spec.model)),
+            template=request.template,
             sandbox=await find_expected_sandbox(spec.executor, self._settings.sandbox, self._environ),
         )
         delete_kept_answer(self._answer_places(request))
         reach("attempt.begin")
         attempt = replace(attempt, number=await self._journal.begin_attempt(attempt))
         reach("attempt.begun")
+        if attempt.resumed or spec.executor.capabilities.accepts_session_id:
+            _report_session(spec, attempt.session_id)
         return attempt
 
     def _create_call(self, spec: AttemptSpec, attempt: Attempt, transcript: str) -> AgentCall:
@@ -269,6 +272,7 @@ class AttemptRunner:
             if isinstance(event, SessionStarted) and event.session_id not in ("", session_id):
                 session_id = event.session_id
                 self._journal.set_session(attempt.task, attempt.number, session_id)
+                _report_session(spec, session_id)
             if isinstance(event, UsageReported):
                 usage += event.usage
             if isinstance(event, SessionReplaced) and call.fresh_prompt and not event.resumed:
@@ -370,6 +374,11 @@ class AttemptRunner:
 
     def _marker(self, task: TaskId, number: int) -> str:
         return f"{self._journal.store_id}:{task}:{number}"
+
+
+def _report_session(spec: AttemptSpec, session_id: str) -> None:
+    if spec.request.on_session is not None:
+        spec.request.on_session(session_id)
 
 
 def _without_secrets(result: CallResult) -> CallResult:

@@ -39,11 +39,14 @@ class AgentSession(Struct, frozen=True):
 
 
 def select_session(state: State, attempts: list[Attempt], executor: str, can_resume: bool) -> AgentSession:
-    """Return the session of an executor's next attempt: one per phase, or a fresh one per iteration."""
+    """Return the session of an executor's next attempt: one per phase, or a fresh one per iteration.
+
+    A phase whose work was rejected continues its last session, so that the agent has what it did before.
+    """
     kept = state.current.strategy.session == "kept"
     scope = f"{state.round}.{state.current.id}" + ("" if kept else f".{state.iteration}.{state.call}")
     new_id = str(uuid.uuid5(_NAMESPACE, f"{state.session_seed}/{scope}/{executor}"))
-    used = [a for a in attempts if a.executor == executor and a.session_id and _is_in_scope(a, state, kept)]
+    used = [a for a in attempts if a.executor == executor and a.session_id and _is_in_scope(a, state)]
     if not used:
         return AgentSession(new_id, started=False)
     return AgentSession(used[-1].session_id, started=can_resume)
@@ -51,16 +54,23 @@ def select_session(state: State, attempts: list[Attempt], executor: str, can_res
 
 def model_of_session(state: State, attempts: list[Attempt]) -> str:
     """Return the name in the settings of the model that holds the phase's session; empty if there is none."""
-    kept = state.current.strategy.session == "kept"
-    used = (a.model_name for a in reversed(attempts) if a.session_id and _is_in_scope(a, state, kept))
+    used = (a.model_name for a in reversed(attempts) if a.session_id and _is_in_scope(a, state))
     return next(used, "")
 
 
-def _is_in_scope(attempt: Attempt, state: State, kept: bool) -> bool:
-    prefix = f"{state.task}/{state.round}.{state.current.id}."
-    if not kept:
-        prefix += f"{state.iteration}.{state.call}/"
-    return attempt.step.startswith(prefix)
+def _is_in_scope(attempt: Attempt, state: State) -> bool:
+    """Return whether the phase can continue the session of an attempt."""
+    if attempt.phase != state.current.id or not attempt.step.startswith(f"{state.task}/"):
+        return False
+    if state.current.strategy.session == "kept" or state.retry_of:
+        return round_of(attempt) >= state.phases[state.phase].first_round
+    key = f"{state.round}.{state.current.id}.{state.iteration}.{state.call}/"
+    return attempt.step.startswith(f"{state.task}/{key}")
+
+
+def round_of(attempt: Attempt) -> int:
+    """Return the round in the key of the attempt's step, such as `fix-a1b2/2.implement.1.1/call`."""
+    return int(attempt.step.split("/")[1].split(".")[0])
 
 
 def is_session_failure(attempt: Attempt, earlier: list[Attempt], has_worked: bool) -> bool:

@@ -74,7 +74,7 @@ class WorkerPool:
     async def acquire(self, name: str, timeout_seconds: float, holder: str = "") -> AsyncGenerator[Slot]:
         """Hold a slot of this pool. Raises SLOT_TIMEOUT, with the name of each holder, if none was free."""
         if name not in self.pools:
-            raise UsageError(f"There is no pool {name}.", f"add [pools.{name}] to ostler.toml")
+            raise UsageError(f"no pool {name}", f"add [pools.{name}] to ostler.toml")
         semaphore, pool = self._semaphores[name], self.pools[name]
         try:
             await semaphore.acquire(timeout_seconds)

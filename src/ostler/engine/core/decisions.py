@@ -91,7 +91,8 @@ def _resume(state: State, event: DecisionRecorded) -> State:
     )
     if state.code is Code.DEPENDENCY_FAILED:
         resumed = replace(resumed, after=())
-    if state.code is Code.ITERATION_LIMIT:
+    resumed = replace(resumed, steps=0)
+    if state.code is Code.ITERATION_LIMIT and state.phases[state.phase].iterations >= state.max_iterations:
         phase = resumed.phases[resumed.phase]
         more = replace(phase, extra_iterations=phase.extra_iterations + resumed.current.max_iterations)
         resumed = replace_phase(resumed, resumed.phase, more)
@@ -194,7 +195,7 @@ def rewind_to(state: State, to: str, has_feedback: bool) -> State:
     index = state.plan.index(to)
     if index is None:
         return state
-    fresh = tuple(PhaseState(one.id) for one in state.phases[index:])
+    fresh = tuple(PhaseState(one.id, first_round=state.round + 1) for one in state.phases[index:])
     back = reset_phases(replace(state, phases=(*state.phases[:index], *fresh)), index, index)
     commits = [one.commit for one in state.phases[:index] if one.commit]
     commit = commits[-1] if commits else None
@@ -222,5 +223,6 @@ def rewind_to(state: State, to: str, has_feedback: bool) -> State:
         conflict_commit=None,
         unchanged=False,
         no_changes="",
+        steps=0,
     )
     return back if state.status is _S.IN_PROGRESS else replace(back, status=_S.PENDING)

@@ -15,12 +15,13 @@ from ostler.engine.core.disposal import apply_disposal
 from ostler.engine.core.iterations import apply_call_ended, apply_checkpoint
 from ostler.engine.core.left import add_details, forget_details, set_left
 from ostler.engine.core.moves import (
+    SESSION_RULES,
     add_warnings,
     advance,
     apply_gate_decided,
 )
 from ostler.engine.core.publishing import apply_published, apply_rebased, apply_step_failed
-from ostler.engine.core.repeats import count_failure
+from ostler.engine.core.repeats import count_failure, count_step
 from ostler.engine.core.requests import WITHDRAWN, is_withdrawn, reopen_to_publish, withdraw_request
 from ostler.engine.core.verdicts import (
     apply_final_checked,
@@ -115,7 +116,9 @@ def evolve(state: State, record: Record) -> State:
     """Return the state after one more record; raise OutOfOrder if it does not follow."""
     if record.seq != state.seq + 1 or record.task != state.task:
         raise OutOfOrder(f"{record.task}: record {record.seq} does not follow {state.task} {state.seq}")
-    return replace(_fold(state, record), seq=record.seq, updated_at=record.at)
+    after = _fold(state, record)
+    after = count_step(after) if record.step else after
+    return replace(after, seq=record.seq, updated_at=record.at)
 
 
 def fold(records: list[Record]) -> State:
@@ -233,6 +236,10 @@ def _apply_claimed(state: State, event: TaskClaimed) -> State:
 def _upgrade_rules(state: State, event: TaskClaimed) -> State:
     """Apply newer rules from here on."""
     upgraded = replace(state, rules=event.rules, protection=event.protection or state.protection)
+    if state.rules < SESSION_RULES <= event.rules:
+        # Older rules did not record since when a phase has its session.
+        phases = tuple(replace(one, first_round=state.round) for one in state.phases)
+        upgraded = replace(upgraded, phases=phases)
     return enter_final_stage(upgraded) if state.recheck_phases else upgraded
 
 
@@ -323,7 +330,8 @@ def _apply_reopened(state: State, event: TaskReopened) -> State:
     if state.status not in REOPENABLE:
         return state
     kept = tuple(
-        one if one.status in ("completed", "skipped") else PhaseState(one.id) for one in state.phases
+        one if one.status in ("completed", "skipped") else PhaseState(one.id, first_round=state.round + 1)
+        for one in state.phases
     )
     fresh = replace(state, round=state.round + 1, phases=kept, call=1, session_id="", answer="", merge=None)
     fresh = replace(
@@ -339,6 +347,7 @@ def _apply_reopened(state: State, event: TaskReopened) -> State:
     fresh = forget_details(replace(fresh, warnings=warnings))
     fresh = replace(fresh, feedback_seq=0, retry_of="", signatures=(), review_requested=False)
     fresh = replace(fresh, rebases=0, conflict_commit=None, final_gate="", no_changes="", held=False)
+    fresh = replace(fresh, steps=0)
     return replace(advance(fresh), status=TaskStatus.PENDING, stage=Stage.NEW)
 
 

@@ -25,6 +25,9 @@ from ostler.model.plan import MERGE, Gate
 from ostler.model.state import Ending, GateState, PhaseState, PhaseStatus, Stage, State
 from ostler.model.status import TaskStatus
 
+SESSION_RULES = 3
+"""From these rules on, a phase to which the work returns continues its session and its iterations."""
+
 _STUCK_AFTER = 3
 _FINISHED = ("completed", "skipped")
 _DEFAULT_RETRY_PHASE = "implement"
@@ -250,7 +253,7 @@ def send_back_for_retry(state: State, feedback_seq: int) -> State:
     rechecks = bool(state.recheck_phases) or state.stage is Stage.FINAL
     target, last = find_retry_phase(state), len(state.phases) - 1 if rechecks else state.phase
     if target != last:
-        return reset_phases(reset, target, last)
+        return _continue_session(reset_phases(reset, target, last), reset.phases[target])
     phase = reset.phases[state.phase]
     extended = replace(phase, status="running", extra_iterations=phase.extra_iterations + phase.iterations)
     return replace_phase(reset, state.phase, extended)
@@ -259,13 +262,22 @@ def send_back_for_retry(state: State, feedback_seq: int) -> State:
 def reset_phases(state: State, first: int, last: int) -> State:
     """Reset the phases from first to last; retries and skipped phases are kept."""
     fresh = [
-        PhaseState(one.id, retries=one.retries)
+        PhaseState(one.id, retries=one.retries, first_round=state.round + 1)
         if index == first or (first < index <= last and one.status != "skipped")
         else one
         for index, one in enumerate(state.phases)
     ]
     moved = replace(state, phases=tuple(fresh), phase=first, round=state.round + 1, call=1)
     return replace(moved, session_id="", answer="")
+
+
+def _continue_session(state: State, before: PhaseState) -> State:
+    """Continue the session and the count of iterations of the phase to which the work returns."""
+    if state.rules < SESSION_RULES:
+        return state
+    phase = replace(state.phases[state.phase], first_round=before.first_round)
+    phase = replace(phase, iterations=before.iterations, extra_iterations=before.iterations)
+    return replace_phase(state, state.phase, phase)
 
 
 def list_completed_phases(before: State, after: State) -> tuple[PhaseCompleted, ...]:

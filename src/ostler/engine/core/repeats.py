@@ -1,4 +1,4 @@
-"""Bounds the failures of one step: progress does not depend on what a performer returns."""
+"""Bounds the steps of a task and the failures of one step, whatever a performer returns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ostler.model.event import (
     TaskFailed,
     WorkspaceReleased,
 )
-from ostler.model.state import State
+from ostler.model.state import Ending, Stage, State
 from ostler.model.status import TaskStatus
 
 MAX_STEP_FAILURES = 8  # of one step key; the last one ends the task
@@ -26,6 +26,16 @@ def count_failure(state: State, key: str) -> State:
     """Return the state with one more failure of this step; another step starts at one."""
     failures = count_failures(state, key) + 1
     return replace(state, failed_step=key, step_failures=failures)
+
+
+def count_step(state: State) -> State:
+    """Return the state with one more step; a task that used all of them is paused before its next call."""
+    counted, limit = replace(state, steps=state.steps + 1), state.plan.max_steps
+    is_over = limit > 0 and counted.steps >= limit and state.stage is Stage.READY
+    if not is_over or state.ending is not None or state.status is not TaskStatus.IN_PROGRESS:
+        return counted
+    message = f"the task used all {limit} steps of phases.max_steps in {state.current.id}"
+    return replace(counted, ending=Ending(TaskStatus.PAUSED, Code.ITERATION_LIMIT, message))
 
 
 def count_failures(state: State, key: str) -> int:

@@ -25,7 +25,7 @@ from ostler.engine.steps.agent_call.evidence import (
 from ostler.engine.steps.agent_call.prompt import CallPrompt, build_call_prompt, current_role
 from ostler.engine.steps.agent_call.provided_files import read_document_file
 from ostler.engine.steps.agent_call.sandbox_record import add_sandbox, find_refusals
-from ostler.engine.steps.agent_call.state_file import agent_state_path, read_agent_state, write_agent_state
+from ostler.engine.steps.agent_call.state_file import AgentState, agent_state_path, read_agent_state
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.agent_commits import take_agent_commits
 from ostler.engine.steps.workspaces.box_files import create_workspace
@@ -37,6 +37,7 @@ from ostler.model.attempt import Attempt
 from ostler.model.budget import find_task_budget
 from ostler.model.event import CallEnded, Verdict
 from ostler.model.notice import IterationStarted, Notice, PhaseFailed, PhaseStarted
+from ostler.model.state import State
 from ostler.model.warning import WarningDetail
 from ostler.prompt.report import AgentReport, StateFileReport, parse_report
 
@@ -55,9 +56,12 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
     # A report of the attempt whose answer is kept is older than this run.
     after = 0 if is_kept else services.journal.position()
     watch = await run_in_thread(start_watch, context, services)
-    agent_state = "" if is_kept else write_agent_state(Path(request.state_file), context)
+    written = AgentState(Path(request.state_file), context, services)
+    if not is_kept:
+        written.write(context.state)
+        request = replace(request, on_session=written.note_session)
     # Last, so that the notices and the start of the attempt share one commit.
-    _notify_started(step, services)
+    _notify_started(step, context.state, services)
 
     def complete(ended: CallEnded) -> CallEnded:
         refused = find_refusals(after, step.task, services)
@@ -74,7 +78,9 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
     state_file = Path(request.state_file)
     refused = await run_in_thread(services.take_in_proposals, step.task, outcome.attempt, state_file)
     if outcome.result.ok:
-        reading = _read_report(request, outcome, after, services) or read_agent_state(state_file, agent_state)
+        reading = _read_report(request, outcome, after, services) or read_agent_state(
+            state_file, written.text
+        )
         ended = await _build_success(step, context, services, outcome, reading)
         ended = replace(ended, warnings=(*ended.warnings, *prompt.warnings, *refused))
         return StepResult(complete(ended))
@@ -92,9 +98,9 @@ def _add_details(ended: CallEnded, details: tuple[WarningDetail, ...]) -> CallEn
     return replace(ended, warnings=(*ended.warnings, *codes), warning_details=details)
 
 
-def _notify_started(step: CallAgent, services: StepServices) -> None:
+def _notify_started(step: CallAgent, state: State, services: StepServices) -> None:
     notices: list[Notice] = [IterationStarted(step.phase, step.iteration)]
-    if step.iteration == 1:
+    if state.phases[state.phase].status == "pending":
         notices.insert(0, PhaseStarted(step.phase))
     services.writer.notify(step.task, services.clock.now(), notices)
 
@@ -134,6 +140,7 @@ def _build_request(
         system=prompt.system,
         model_system=prompt.model_system,
         skill_directory=prompt.skill_directory,
+        template=prompt.template_source,
         read_only_cwd=str(services.layout.root) if context.state.plan.is_document else "",
     )
 

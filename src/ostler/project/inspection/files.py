@@ -13,13 +13,21 @@ from ostler.executors.registry import resolve_type
 from ostler.project.inspection.executors import list_used_executors
 from ostler.project.inspection.setup import Setup, to_problems
 from ostler.prompt.role import Agent, list_project_roles, load_prompt, prompt_file
-from ostler.prompt.template import load_template
+from ostler.prompt.template import find_template_errors, load_template
 
 
 def find_template_problems(root: Path) -> Iterator[Problem]:
     """Yield a problem for each mistake in the templates of phases."""
     for file in sorted((root / TEMPLATES).glob("*.md")):
         yield from _try(lambda file=file: load_template(file.stem, "", root), file.relative_to(root), root)
+
+
+def find_inline_prompt_problems(setup: Setup) -> Iterator[Problem]:
+    """Yield a problem for each mistake in [phases.prompts]."""
+    for name, text in setup.settings.phases.prompts.items():
+        for line, what in find_template_errors(text):
+            place = "" if line == 1 else f" (line {line} of the text)"
+            yield setup.problem(f"phases.prompts.{name}", what + place)
 
 
 def find_role_problems(root: Path) -> Iterator[Problem]:

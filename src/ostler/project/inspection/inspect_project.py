@@ -38,6 +38,7 @@ def find_run_problems(setup: Setup, repository: Repository | None) -> list[Probl
     """Return what a run needs besides its agents: files, programs, remotes and logins."""
     return [
         *files.find_template_problems(setup.root),
+        *files.find_inline_prompt_problems(setup),
         *files.find_role_problems(setup.root),
         *files.find_claude_problems(setup),
         *phases.find_missing_programs(setup),

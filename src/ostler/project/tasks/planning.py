@@ -9,12 +9,13 @@ from msgspec.structs import replace
 
 from ostler.config.load import Loaded
 from ostler.config.settings import PhaseOptions, Settings
+from ostler.config.source import DEFAULT
 from ostler.engine.steps.gates.choice import choose_gate, choose_merge_gate
 from ostler.errors import UsageError
 from ostler.model.plan import DOCUMENT_PHASE, PHASES, Phase, Plan, build_plan
 from ostler.model.task import Task
 from ostler.project.tasks.documents import plan_document
-from ostler.prompt.template import load_template
+from ostler.prompt.template import find_template, load_template
 
 _RETRIES = {"auto": 2, "fast": 1, "safe": 2, "strict": 3}
 _ROLES = {"research": "researcher", "spec": "architect", "design": "architect", "review": "reviewer"}
@@ -27,14 +28,16 @@ def plan_task(task: Task, loaded: Loaded, root: Path) -> Plan:
         return plan_document(task, choose_gate(DOCUMENT_PHASE, task.weight, settings), root, settings)
     names = task.phases or settings.phases.plans.get(task.weight) or PHASES[task.weight]
     plain = build_plan(task.weight, _sort_phases(names, settings))
+    _refuse_unused_prompts(task, plain)
     for phase in plain.phases:
-        load_template(phase.id, "", root)  # report an invalid template before any agent runs
+        _check_template(phase.id, task, loaded, root)
     return replace(
         plain,
         phases=tuple(_configure_phase(phase, task, settings) for phase in plain.phases),
         merge_gate=choose_merge_gate(settings),
         publish=settings.git.on_complete,
         max_phase_retries=_choose_max_retries(loaded),
+        max_steps=settings.phases.max_steps,
         reapprove=settings.phases.profile == "strict",
     )
 
@@ -50,7 +53,23 @@ def _configure_phase(plain: Phase, task: Task, settings: Settings) -> Phase:
         depends_on=options.depends_on,
         retry_to=settings.phases.retry_map.get(plain.id, plain.retry_to),
         role=options.role or usual_role,
+        prompt=task.prompts.get(plain.id, ""),
     )
+
+
+def _check_template(phase: str, task: Task, loaded: Loaded, root: Path) -> None:
+    """Report an invalid template before any agent runs."""
+    key = f"phases.prompts.{phase}"
+    where = loaded.locations.get(key, DEFAULT)
+    if text := loaded.settings.phases.prompts.get(phase, ""):
+        load_template(phase, text, root, f"{where.name}:{where.line}: {key}")
+    find_template(phase, task.prompts.get(phase, ""), loaded.settings.phases.prompts, root)
+
+
+def _refuse_unused_prompts(task: Task, plan: Plan) -> None:
+    names = [phase.id for phase in plan.phases]
+    if unused := next((name for name in task.prompts if name not in names), ""):
+        raise UsageError(f"prompts: the task has no phase {unused!r:.80}", f"its phases: {', '.join(names)}")
 
 
 def _choose_max_retries(loaded: Loaded) -> int:

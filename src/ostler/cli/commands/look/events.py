@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import click
 
+from ostler.cli.commands.look.transcript_lines import TranscriptLines
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.event_line import format_event
 from ostler.cli.terminal.output import print_json
-from ostler.cli.terminal.text import wrap_hanging
+from ostler.cli.terminal.text import escape_controls, wrap_hanging
 from ostler.model.ids import TaskId
 from ostler.project.project import Project
 from ostler.views.feed import feed_json
@@ -24,22 +26,38 @@ _INDENT = 8
     "--after", metavar="SEQ", type=click.IntRange(min=0), default=0, help="Only events after this number."
 )
 @click.option("-f", "--follow", is_flag=True, help="Print new events until Ctrl-C.")
+@click.option("--transcript", is_flag=True, help="Also print the text of the agents.")
 @json_option
-def command(task: str | None, after: int, follow: bool, as_json: bool) -> None:
+def command(task: str | None, after: int, follow: bool, transcript: bool, as_json: bool) -> None:
     """List the recorded events of all tasks, or of one, oldest first."""
     with open_project() as project:
         found = project.resolve(task) if task else None
+        texts = TranscriptLines(project.layout) if transcript else None
         while True:
-            after = _print_after(project, after, found, as_json)
+            after = _print_after(project, after, found, texts, as_json)
+            for text in texts.read_running(after) if texts else ():
+                _print_text(text, as_json)
             if not follow:
                 return
             time.sleep(0.1)
 
 
-def _print_after(project: Project, after: int, task: TaskId | None, as_json: bool) -> int:
+def _print_text(text: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(text)
+        return
+    for line in text["text"].splitlines():
+        click.echo(f"{'':>6}  {text['task_id']} | {escape_controls(line)}")
+
+
+def _print_after(
+    project: Project, after: int, task: TaskId | None, texts: TranscriptLines | None, as_json: bool
+) -> int:
     while lines := project.feed(after, task):
         for line in lines:
             shown = feed_json(line)
+            for text in texts.read_before(shown) if texts else ():
+                _print_text(text, as_json)
             if as_json:
                 print_json(shown)
             else:

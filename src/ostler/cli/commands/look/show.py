@@ -44,18 +44,23 @@ _MAX_WEAKENED = 20  # lines of weakened checks; JSON and the file of the gate ha
 
 @click.command("show")
 @click.argument("task", metavar="ID")
+@click.option(
+    "--attempt", metavar="N", type=click.IntRange(min=1), help="Show one attempt: prompt, response, result."
+)
 @click.option("--files", is_flag=True, help="List its files: prompts, transcripts, output of gates.")
 @click.option("--file", metavar="PATH", help="Print one of these files.")
 @click.option("--timeline", is_flag=True, help="List its phases, attempts, tools and waits over time.")
 @json_option
-def command(task: str, files: bool, file: str | None, timeline: bool, as_json: bool) -> None:
+def command(
+    task: str, attempt: int | None, files: bool, file: str | None, timeline: bool, as_json: bool
+) -> None:
     """Show one task in full: status, result, phases and attempts."""
-    if files + (file is not None) + timeline > 1:
-        raise click.UsageError("use one of --files, --file and --timeline")
+    if (attempt is not None) + files + (file is not None) + timeline > 1:
+        raise click.UsageError("use one of --attempt, --files, --file and --timeline")
     with open_project() as project:
         found = project.resolve(task)
-        if files or file is not None or timeline:
-            _print_part(project, found, file, timeline, as_json)
+        if attempt is not None or files or file is not None or timeline:
+            _print_part(project, found, attempt, file, timeline, as_json)
             return
         view = show_task(project, found, os.environ, time.time())
         budget_usd = project.task_budget(TaskId(view.id))
@@ -82,11 +87,17 @@ def command(task: str, files: bool, file: str | None, timeline: bool, as_json: b
         print_text(f"\nNext: {step}")
 
 
-def _print_part(project: Project, task: TaskId, file: str | None, timeline: bool, as_json: bool) -> None:
+def _print_part(
+    project: Project, task: TaskId, attempt: int | None, file: str | None, timeline: bool, as_json: bool
+) -> None:
     # Most calls print the task itself.
     from ostler.cli.commands.look.artifacts import print_file, print_files, print_timeline  # noqa: PLC0415
+    from ostler.cli.commands.look.attempt_page import format_attempt, read_attempt  # noqa: PLC0415
 
-    if file is not None:
+    if attempt is not None:
+        facts = read_attempt(project, task, attempt)
+        print_json(facts) if as_json else print_text(format_attempt(facts))
+    elif file is not None:
         print_file(project, task, file, as_json)
     elif timeline:
         print_timeline(project, task, as_json)
@@ -113,6 +124,7 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
         "document": view.output_path or "",
         "published": format_published(view),
         "sandbox": format_sandbox(view),
+        "prompts": format_prompts(view.attempts),
         "tokens": format_usage(view.usage),
         "cost": format_cost(view.attempts, budget_usd),
         "warnings": "\n".join(list_warnings(view)),
@@ -131,6 +143,14 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
         if value
     ]
     return "\n".join(lines)
+
+
+def format_prompts(attempts: tuple[AttemptView, ...]) -> str:
+    """Return where the templates of the prompts came from, by phase unless all are built in."""
+    found = {one.phase: one.template for one in attempts if one.template}
+    if set(found.values()) <= {"built-in"}:
+        return next(iter(found.values()), "")
+    return ", ".join(f"{phase}: {source}" for phase, source in found.items())
 
 
 def format_sandbox(view: TaskView) -> str:

@@ -40,7 +40,7 @@ from ostler.prompt.document import (
     describe_optional_file,
 )
 from ostler.prompt.skill_files import SkillFilesNote, describe_skill_files
-from ostler.prompt.template import load_template, render_template
+from ostler.prompt.template import find_template, render_template
 from ostler.prompt.variables import build_template_vars
 from ostler.secrets.redact import is_redacted
 from ostler.skills.content import SkillContent, load_skill_content
@@ -63,6 +63,7 @@ class DocumentCallPrompt(Struct, frozen=True):
         ""  # the copy of the skill that the agent can read; empty: everything is in the prompt
     )
     file: str = ""  # the name of the document that the agent writes itself; empty: the answer is the document
+    template_source: str = ""  # empty: a skill is the prompt
 
     @property
     def form(self) -> None:
@@ -99,7 +100,7 @@ def build_document_prompt(context: TaskContext, services: StepServices) -> Docum
     The files of the skill and the inputs are copied into the working directory of the agent.
     """
     task, root = context.task, services.layout.root
-    skill = _load_skill(task, services)
+    skill, source = _load_skill(task, services)
     dialogue = read_dialogue(context.state, services)
     answered = bool(dialogue) and dialogue[-1].seq == context.state.feedback_seq
     feedback = "" if answered else _collect_feedback(context, services)
@@ -121,6 +122,7 @@ def build_document_prompt(context: TaskContext, services: StepServices) -> Docum
         _add_optional_file(files, name),
         str(directory / SKILL) if files.size else "",
         name if is_always_file(name) else "",
+        source,
     )
 
 
@@ -160,15 +162,15 @@ def _add_optional_file(files: SkillFilesNote, name: str) -> SkillFilesNote:
     return replace(files, for_programs=note)
 
 
-def _load_skill(task: Task, services: StepServices) -> SkillContent:
-    """Return the skill of the task, or the default template without one."""
+def _load_skill(task: Task, services: StepServices) -> tuple[SkillContent, str]:
+    """Return the skill of the task, or a template and its source."""
     root = services.layout.root
     if task.skill:
-        return load_skill_content(task.skill, root, services.settings.skills)
-    own = render_template(
-        load_template(DOCUMENT_PHASE, "", root).text, build_template_vars(task, DOCUMENT_PHASE)
-    )
-    return SkillContent(DOCUMENT_PHASE, "", own)
+        return load_skill_content(task.skill, root, services.settings.skills), ""
+    texts, own_text = services.settings.phases.prompts, task.prompts.get(DOCUMENT_PHASE, "")
+    template = find_template(DOCUMENT_PHASE, own_text, texts, root)
+    own = render_template(template.text, build_template_vars(task, DOCUMENT_PHASE))
+    return SkillContent(DOCUMENT_PHASE, "", own), template.shown_source
 
 
 def read_context_files(services: StepServices) -> str | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ostler.calls.attempts.session import round_of
 from ostler.engine.steps.services import StepServices
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.errors import OstlerError
@@ -19,8 +20,9 @@ _PAGE_BYTES = 8000
 
 
 def summarize_history(state: State, attempts: list[Attempt], services: StepServices) -> WorkHistory:
-    """Return the attempts of this round, their changes and commits, and the last answer."""
-    own = tuple(attempt for attempt in attempts if attempt.step.startswith(f"{state.task}/{state.round}."))
+    """Return the attempts whose session the phase could continue, their changes, and the last answer."""
+    first, prefix = state.phases[state.phase].first_round, f"{state.task}/"
+    own = tuple(one for one in attempts if one.step.startswith(prefix) and round_of(one) >= first)
     answers = [_read_attempt_file(attempt, ".answer.md", services) for attempt in own]
     work = WorkHistory(
         attempts=own,

@@ -12,19 +12,21 @@ from ostler.calls.request import AnswerFormat
 from ostler.engine.core.step import CallAgent
 from ostler.engine.steps.agent_call.dialogue import read_dialogue
 from ostler.engine.steps.agent_call.history import summarize_history
+from ostler.engine.steps.gates.review_prompt import parse_review
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.shell import read_end
 from ostler.engine.steps.workspaces.worktree import working_directory
 from ostler.errors import Code
+from ostler.files.atomic import write_atomic
 from ostler.model.attempt import Attempt
 from ostler.model.event import CallEnded, DecisionRecorded, Event, GateDecided, StepFailed, TaskReopened
 from ostler.model.state import State
 from ostler.prompt.answer import ANSWER_SCHEMA, STRUCTURED_PHASES
 from ostler.prompt.builder import NO_CHANGES, CallHistory, build_prompt, describe_interruption
-from ostler.prompt.retry import Retry, make_retry_file_name
+from ostler.prompt.retry import Retry, format_retry_file, make_retry_file_name
 from ostler.prompt.role import find_agent, load_prompt
 from ostler.prompt.summary import summarize_work
-from ostler.prompt.template import Template, load_template
+from ostler.prompt.template import Template, find_template
 from ostler.prompt.variables import EarlierResults, WorkingDirectory
 
 _ANSWER = msgspec.json.encode(ANSWER_SCHEMA).decode()
@@ -46,6 +48,10 @@ class CallPrompt(Struct, frozen=True):
     model_system: str = ""  # the same for every executor
     skill_directory: str = ""
     warnings: tuple[str, ...] = ()
+
+    @property
+    def template_source(self) -> str:
+        return self.template.shown_source
 
     @property
     def form(self) -> AnswerFormat | None:
@@ -93,6 +99,7 @@ def build_call_prompt(
         missing=NO_CHANGES if state.unchanged and state.no_changes == "asked" else "",
         results=_collect_findings(state, services.layout.task(state.task), attempts),
         retry=retry,
+        retry_delivered=_is_retry_delivered(state, attempts),
     )
     return CallPrompt(
         step=step,
@@ -100,9 +107,19 @@ def build_call_prompt(
         services=services,
         workspace=WorkingDirectory(str(working_directory(state, services)), state.branch, target),
         role=load_prompt(find_agent(current_role(context), root), root),
-        template=load_template(step.phase, state.current.prompt, root),
+        template=find_template(step.phase, state.current.prompt, services.settings.phases.prompts, root),
         past=past,
     )
+
+
+def _is_retry_delivered(state: State, attempts: list[Attempt]) -> bool:
+    """Return whether a call of the phase has ended since another phase sent the work back.
+
+    A phase that is sent back to itself stays in its round: the reason is repeated there.
+    """
+    prefix = f"{state.task}/{state.round}.{state.current.id}."
+    ended = any(one.step.startswith(prefix) and one.status == "succeeded" for one in attempts)
+    return ended and state.retry_of != state.current.id
 
 
 def current_role(context: TaskContext) -> str:
@@ -118,13 +135,24 @@ def read_feedback(context: TaskContext, services: StepServices) -> tuple[str, Re
     event = services.journal.read(state.task, state.feedback_seq - 1)[0].event
     task_dir = services.layout.task(state.task)
     if (failure := _retry_from_event(event, state, task_dir)) is not None:
-        return "", _show_path(failure, state, services)
+        return "", _show_path(_keep_in_file(failure, task_dir, services), state, services)
     match event:
         case DecisionRecorded(text=text) | TaskReopened(text=text):
             last = _find_last_failure(state, task_dir, services) if state.retry_of else None
             return text, _show_path(last, state, services) if last else None
         case _:
             return "", None
+
+
+def _keep_in_file(failure: Retry, task_dir: Path, services: StepServices) -> Retry:
+    """Write the file of a failure that no gate has written: a person's rejection, or a blocked phase."""
+    path = task_dir / make_retry_file_name(failure.phase, failure.attempt)
+    if failure.path or not failure.attempt:
+        return failure
+    now, reason = services.clock.now(), failure.reason
+    text = format_retry_file(failure.phase, failure.to, failure.attempt, now, reason, failure.output)
+    write_atomic(path, text.encode("utf-8", "replace"))
+    return replace(failure, path=str(path))
 
 
 def _show_path(failure: Retry, state: State, services: StepServices) -> Retry:
@@ -136,6 +164,8 @@ def _show_path(failure: Retry, state: State, services: StepServices) -> Retry:
 def _retry_from_event(event: Event | Raw, state: State, task_dir: Path) -> Retry | None:
     """Return the failure in an event; None if it has none."""
     match event:
+        case GateDecided(verdict="fail", gate="ai", reason=reason, output=output):
+            return replace(_build_review_retry(state, task_dir, reason, output), reviewer="A reviewer")
         case GateDecided(verdict="fail", reason=reason, output=output):
             return _build_retry(
                 state, task_dir, reason, read_end(task_dir / output, _OUTPUT_BYTES) if output else ""
@@ -143,7 +173,7 @@ def _retry_from_event(event: Event | Raw, state: State, task_dir: Path) -> Retry
         case CallEnded(verdict="blocked", message=message, answer=answer):
             return _build_retry(state, task_dir, message, _read_task_file(task_dir, answer))
         case DecisionRecorded(verb="reject", text=text) if state.retry_of:
-            return _build_retry(state, task_dir, text or "rejected by a person", "")
+            return replace(_build_retry(state, task_dir, text, ""), reviewer="A person")
         case StepFailed(code=Code.MERGE_CONFLICT, files=files) if state.retry_of:
             return _build_conflict_retry(state, files)
         case _:
@@ -164,6 +194,14 @@ def _build_retry(state: State, task_dir: Path, reason: str, output: str) -> Retr
     return Retry(
         failed.id, state.current.id, failed.retries, reason, output, str(path) if path.exists() else ""
     )
+
+
+def _build_review_retry(state: State, task_dir: Path, reason: str, output: str) -> Retry:
+    """Return the findings of a reviewing agent, which ends its answer with one JSON object."""
+    answer = _read_task_file(task_dir, output)
+    review = parse_review(answer)
+    text = "\n".join(f"- {one}" for one in review.findings) if review else answer
+    return _build_retry(state, task_dir, reason, text)
 
 
 def _build_conflict_retry(state: State, files: tuple[str, ...]) -> Retry:

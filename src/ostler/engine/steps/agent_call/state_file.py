@@ -5,10 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.worktree import find_worktree
-from ostler.engine.task_files import AGENT_STATE, format_state_file
+from ostler.engine.task_files import AGENT_STATE, format_state_file, write_state_file
 from ostler.files.atomic import make_private_dir, write_projection
+from ostler.model.state import State
 from ostler.prompt.report import StateFileReport, parse_state_file
 
 _FOLDER, _FILE = AGENT_STATE.split("/")
@@ -24,18 +27,33 @@ def agent_state_path(context: TaskContext, services: StepServices) -> Path:
     return worktree.path / _FOLDER / _FILE
 
 
-def write_agent_state(path: Path, context: TaskContext) -> str:
-    """Write the file and return its text; later changes are the agent's."""
-    if path.parent.is_symlink():  # an agent has replaced the directory
-        path.parent.unlink()
-    if path.parent.name == _FOLDER:
-        _remake_folder(path.parent)
-        write_projection(path.parent / _IGNORED, b"*\n")
-    else:
-        make_private_dir(path.parent)
-    text = format_state_file(context.state)
-    write_projection(path, text.encode())
-    return text
+class AgentState:
+    """The copy of state.yaml that an agent may change."""
+
+    def __init__(self, path: Path, context: TaskContext, services: StepServices) -> None:
+        self.text = ""  # as written; another text is the agent's
+        self._path = path
+        self._context = context
+        self._services = services
+
+    def write(self, state: State) -> None:
+        path = self._path
+        if path.parent.is_symlink():  # an agent has replaced the directory
+            path.parent.unlink()
+        if path.parent.name == _FOLDER:
+            _remake_folder(path.parent)
+            write_projection(path.parent / _IGNORED, b"*\n")
+        else:
+            make_private_dir(path.parent)
+        self.text = format_state_file(state)
+        write_projection(path, self.text.encode())
+
+    def note_session(self, session_id: str) -> None:
+        """Add the agent's session to state.yaml, and to the copy unless the agent has changed it."""
+        state = replace(self._context.state, session_id=session_id)
+        write_state_file(state, self._services.layout)
+        if _read(self._path) == self.text:
+            self.write(state)
 
 
 def _remake_folder(folder: Path) -> None:
@@ -52,10 +70,15 @@ def _remake_folder(folder: Path) -> None:
 def read_agent_state(path: Path, written: str) -> StateFileReport:
     """Return the status that the agent wrote; nothing if the file is missing or unchanged."""
     try:
-        if path.is_symlink() or path.parent.is_symlink() or not path.is_file():
-            return StateFileReport()
-        with path.open("rb") as file:
-            text = file.read(_LARGEST_BYTES).decode("utf-8", "replace")
+        text = _read(path)
     except OSError as error:
         return StateFileReport(warning=f"the agent's state file cannot be read: {error.strerror}")
-    return StateFileReport() if text == written else parse_state_file(text)
+    return StateFileReport() if text in (None, written) else parse_state_file(text)
+
+
+def _read(path: Path) -> str | None:
+    """Return the text of the file; None if an agent has removed it or put something else in its place."""
+    if path.is_symlink() or path.parent.is_symlink() or not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return file.read(_LARGEST_BYTES).decode("utf-8", "replace")
