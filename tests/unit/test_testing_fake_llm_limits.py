@@ -83,5 +83,5 @@ def test_a_script_has_limits_as_data() -> None:
     assert getattr(second, "limits", None) == Limits(windows, overage="allowed")
     assert getattr(third, "until_reset", None) is True
     assert getattr(fourth, "error", None) is not None
-    with pytest.raises(ValueError, match="unknown limit never: expected one of near"):
+    with pytest.raises(ValueError, match="turn 1: unknown limit never: did you mean near\\?"):
         read_script("- limit: never")

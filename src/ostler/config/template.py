@@ -16,6 +16,7 @@ _TAIL = """
 #   [pull_request] [skills] [documents]  git.on_complete = "pr"; tasks that write a document
 #   [[models]] [selection] [tiers]       several models and their order
 #   [retry] [limits] [pools.NAME]        retries, windows of subscriptions, concurrency
+#   [preflight]                          checks of models before a run
 #   [budget] [prices."MODEL"] [server]   cost limits; address of ostler serve
 #   [agents] [plugins] [sandbox] [host]  executor per role, plugins, reach of agents, resources
 #   [[notify]] [telemetry] [secrets]     messages, traces, values to redact"""
