@@ -15,11 +15,11 @@ _TAIL = """
 #   [phases] [gates] [workspace]         phases of a task, checks of results, worktree setup
 #   [pull_request] [skills] [documents]  git.on_complete = "pr"; tasks that write a document
 #   [[models]] [selection] [tiers]       several models and their order
-#   [retry] [limits] [pools.NAME]        retries, windows of subscriptions, concurrency
-#   [preflight]                          checks of models before a run
-#   [budget] [prices."MODEL"] [server]   cost limits; address of ostler serve
-#   [agents] [plugins] [sandbox] [host]  executor per role, plugins, reach of agents, resources
-#   [[notify]] [telemetry] [secrets]     messages, traces, values to redact"""
+#   [preflight] [retry] [limits]         checks before a run, retries, windows of subscriptions
+#   [pools.NAME] [host] [server]         concurrency, resources, address of ostler serve
+#   [budget] [prices."MODEL"] [secrets]  cost limits, prices, values to redact
+#   [agents] [plugins] [sandbox]         executor per role, plugins, reach of agents
+#   [[notify]] [telemetry]               messages, traces"""
 
 
 def starter_config(executor: str, test_command: str = "", link: str = "", owner: str = "this project") -> str:
