@@ -40,7 +40,7 @@ OURS = {
     "ostler.calls",
 }
 # Of those of a status, 12 are the limits of accounts and 14 the forecast.
-MOST = {"import": 45, "--help": 115, "status": 244}
+MOST = {"import": 45, "--help": 115, "status": 245}
 LIST_MODULES = """
 import sys
 before = set(sys.modules)

@@ -41,7 +41,6 @@ from ostler.project.agents.login import find_login_command
 from ostler.project.current_attempt import CurrentAttempt, find_current_attempt, require_person
 from ostler.project.open_journal import open_journal
 from ostler.project.person import read_user_name
-from ostler.project.processes.owner import is_owner_dead
 from ostler.project.tasks.title import normalize_title
 from ostler.secrets.redact import redact_struct
 from ostler.secrets.registry import SECRETS
@@ -297,6 +296,8 @@ class Project:
         started = [one for one in self.journal.attempts(task) if one.status == "running"]
         if not started or not self.is_claimed(task):
             return []
+        from ostler.project.processes.owner import is_owner_dead  # noqa: PLC0415  (few commands need it)
+
         return [one for one in started if not is_owner_dead(one)]
 
     def report(self, task: TaskId, attempt: int, report: AgentReport) -> None:
