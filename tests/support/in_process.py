@@ -199,8 +199,13 @@ def _collect(pid: int) -> bool:
 
 
 def _children() -> list[int]:
-    tasks = Path("/proc/self/task")
-    return [int(pid) for task in tasks.iterdir() for pid in (task / "children").read_text().split()]
+    found: list[int] = []
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(
+            FileNotFoundError, ProcessLookupError
+        ):  # the thread ended; its children have another parent
+            found += map(int, (task / "children").read_text().split())
+    return found
 
 
 def _read_all(descriptor: int) -> str:
