@@ -203,7 +203,7 @@ def _children() -> list[int]:
     for task in Path("/proc/self/task").iterdir():
         with suppress(
             FileNotFoundError, ProcessLookupError
-        ):  # the thread ended; its children have another parent
+        ):  # the thread has ended
             found += map(int, (task / "children").read_text().split())
     return found
 
