@@ -114,7 +114,7 @@ def test_a_breakpoint_stops_at_its_phase_only(world: World) -> None:
 
 def test_an_agent_is_stopped_at_a_tool_until_the_person_answers(world: World) -> None:
     """Its processes do not run meanwhile; k kills the attempt, and the retry completes the task."""
-    world.behave(edit={"greeting.txt": "hello\n"}, plan=[{"fault": "a1_hangs"}, {}])
+    world.behave(edit={"greeting.txt": "hello\n"}, plan=[{"fault": "a1_hangs"}, {"delay_seconds": 2}])
     task = world.new("Add a greeting", "--weight", "trivial")
     with stop_at(world, task, "--break", "tool:edit") as ada:
         page = ada.read_until("q stop > ")
@@ -122,6 +122,8 @@ def test_an_agent_is_stopped_at_a_tool_until_the_person_answers(world: World) ->
         (listed,) = world.json("ps")["attempts"]
         assert psutil.Process(listed["pid"]).status() == psutil.STATUS_STOPPED
         ada.type("k\n")
+        ada.read_until("q stop > ")
+        ada.type("c\n")
         assert ada.leave() == 0
     assert [one["code"] for one in world.show(task)["attempts"]] == ["AGENT_KILLED", None]
 
