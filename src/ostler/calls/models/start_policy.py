@@ -106,7 +106,9 @@ def _find_early(
     starts_at = first.ends_at - settings.use_before_reset_seconds
     if starts_at <= now and own:
         return None
-    message = f"P3 tasks start before a reset: {describe_use(first, now)}; limits.use_before_reset = true"
+    message = (
+        f"P3 and P4 tasks start before a reset: {describe_use(first, now)}; limits.use_before_reset = true"
+    )
     return StartHold(message, starts_at if own else first.ends_at)
 
 
