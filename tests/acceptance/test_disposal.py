@@ -198,7 +198,7 @@ def test_a_task_in_use_is_neither_removed_nor_purged(world: World) -> None:
     world.behave(fault="a1_hangs")
     task = world.new("Paint")
     run = world.start("run", task)
-    wait_until(lambda: world.started(), 20, "no attempt")
+    wait_until(world.started, 20, "no attempt")
     for command in (("rm", task), ("purge", task, "--yes"), ("archive", task)):
         assert f"{task} is in_progress" in world.ostler(*command, code=2).stderr
     run.terminate()
