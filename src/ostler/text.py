@@ -1,4 +1,4 @@
-"""Shorten text for lists and messages."""
+"""Text for lists and messages: shortened lines, and sizes."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ def first_line(text: str, max_length: int = 200) -> str:
 def last_line(text: str) -> str:
     """Return the last line that is not blank."""
     return text.strip().rpartition("\n")[2].strip()
+
+
+def format_size(size: int) -> str:
+    """Return a number of bytes for people; a kB has 1024 bytes, as in all limits."""
+    for unit, name in ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB")):
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size} B"
 
 
 def _cut(line: str, max_length: int) -> str:

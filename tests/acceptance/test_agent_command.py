@@ -25,13 +25,20 @@ def test_a_session_is_begun_and_gone_on_with(world: World) -> None:
     done = world.ostler("agent", "spawn", "-a", "researcher", "-p", "What is this?")
     assert "Hello there." in done.stdout
     session = done.stderr.split()[1]
-    world.ostler("agent", "resume", session[:8], "-p", "And that?")
+    world.ostler("agent", "resume", session[:8], "And that?")
     starts = world.started()
     assert [start["session"] for start in starts] == [session, session]
     assert [start["resumed"] for start in starts] == [False, True]
     assert (world.root / "fake-agent.txt").exists(), "it works in this directory"
     (listed,) = world.json("agent", "list")["sessions"]
     assert (listed["session_id"], listed["turns"], listed["role"]) == (session, 2, "researcher")
+
+
+def test_resuming_a_task_names_its_command(world: World) -> None:
+    """A task is not a session: ostler resume answers it."""
+    task = world.new("Fix it")
+    refused = world.ostler("agent", "resume", task[:5], "Go on", code=2).stderr
+    assert refused == f"ostler: {task} is a task, not a session\n        ostler resume {task} -m TEXT\n"
 
 
 def test_json_gives_every_event_and_then_the_result(world: World) -> None:
@@ -74,6 +81,7 @@ def test_two_processes_cannot_share_a_session(world: World) -> None:
         (["agent", "spawn", "-p", " "], 2, "the prompt is empty"),
         (["agent", "resume", "0000", "-p", "x"], 2, "no session 0000"),
         (["agent", "resume", "../x", "-p", "x"], 2, "no session ../x"),
+        (["agent", "resume", "0000", "x", "-p", "x"], 2, "either as an argument or with -p"),
     ],
 )
 def test_bad_requests_are_one_sentence(world: World, args: list[str], code: int, expected: str) -> None:

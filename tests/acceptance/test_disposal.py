@@ -194,11 +194,11 @@ def test_a_purge_without_a_terminal_needs_yes(world: World) -> None:
 
 
 def test_a_task_in_use_is_neither_removed_nor_purged(world: World) -> None:
-    """A shell in the task's worktree holds its claim."""
-    world.behave(fault="hang")
+    """While its agent runs, each command is refused."""
+    world.behave(fault="a1_hangs")
     task = world.new("Paint")
     run = world.start("run", task)
-    wait_until(lambda: world.show(task)["attempts"], 20, "no attempt")
+    wait_until(world.started, 20, "no attempt")
     for command in (("rm", task), ("purge", task, "--yes"), ("archive", task)):
         assert f"{task} is in_progress" in world.ostler(*command, code=2).stderr
     run.terminate()

@@ -13,7 +13,7 @@ from ostler.files.layout import Layout
 from ostler.files.lock import try_lock
 from ostler.model.ids import TaskId
 from ostler.project.project import Project
-from world import World, wait_until
+from world import INTERRUPT, World, end, wait_until
 
 HANGS = {"fault": "a1_hangs"}
 
@@ -103,6 +103,22 @@ def test_orphans_are_listed_and_ended(world: World) -> None:
         world.ostler("kill", "--orphans")
         assert orphan.wait(10) == -15
     assert world.json("kill", "--orphans")["orphans"] == []
+
+
+def test_a_session_that_is_in_use_is_no_orphan(world: World) -> None:
+    """Its agent is listed; one whose command is gone is an orphan; the check of a model is left alone."""
+    world.behave(plan=[HANGS])
+    run = world.start("agent", "spawn", "-p", "Go")
+    wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
+    (listed,) = world.json("ps")["others"]
+    session = world.started()[0]["session"]
+    assert (listed["task"], listed["kind"]) == (session, "session")
+    assert world.json("kill", "--orphans")["orphans"] == [] and run.poll() is None
+    assert end(run, INTERRUPT) == 130
+    with marked(world, session, "1") as orphan, marked(world, "0f1e2d3c-0000-4000-8000-000000000000", "1"):
+        (listed,) = world.json("kill", "--orphans")["orphans"]
+        assert (listed["pids"], listed["reason"]) == ([orphan.pid], "no process uses its session")
+        assert orphan.wait(10) == -15
 
 
 def test_processes_of_a_claimed_task_are_no_orphans(world: World) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import stat
 from pathlib import Path
 
 import pytest
 
 from models_world import QUICK, add_tasks, called, play, row, write_models
+from ostler import Ostler
+from ostler.executors.registry import ExecutorRegistry
+from ostler.model.ids import TaskId
+from ostler.model.outcome import Outcome
+from ostler.project.project import Project
+from ostler.testing.mocks import MockExecutor
 from world import World
 
 PRIORITY = QUICK + '[selection]\nstrategy = "priority"\n'
@@ -103,3 +110,27 @@ def test_one_model_is_not_checked(world: World) -> None:
     world.ostler("config", "set", "preflight.models", "always")
     (other,) = add_tasks(world, 1)
     assert "no model is ready" in world.ostler("run", other, code=4).stderr
+
+
+def test_an_executor_whose_check_raises_is_left_out(pool: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run goes on with the other model instead of waiting for the result."""
+    monkeypatch.setenv("OSTLER_CLAUDE_PATH", pool.environ["OSTLER_CLAUDE_PATH"])
+    write_models(pool, row("mine", "mine"), SONNET, more=PRIORITY)
+    (task,) = add_tasks(pool, 1)
+    messages: list[str] = []
+
+    class Mine(MockExecutor):
+        def validate_availability(self) -> None:
+            raise RuntimeError("no licence")
+
+    async def run() -> Outcome:
+        registry = ExecutorRegistry()
+        registry.register("mine", Mine())
+        project = Project.open(pool.root, pool.environ)
+        made = Ostler(project, pool.environ, executors=registry, print_message=messages.append)
+        async with made as ostler, asyncio.timeout(60):
+            return await ostler.run(TaskId(task))
+
+    assert asyncio.run(run()).status == "completed"
+    assert messages == ["mine is not used: mine: its check failed: RuntimeError: no licence"]
+    assert called(pool) == ["claude model-of-sonnet"]

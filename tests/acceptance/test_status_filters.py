@@ -35,7 +35,8 @@ def test_filters_select_tasks(many: World) -> None:
     assert ids(many, "--needs-you") == ["Task 57", "Task 58"] == ids(many, "--status", "paused")
     assert ids(many, "--status", "cancelled", "--needs-you") == ["Task 0", "Task 57", "Task 58"]
     assert ids(many, "--running") == ids(many, "--failed") == ids(many, "--since", "2100-01-01") == []
-    assert ids(many, "--priority", "P0") == ["Task 0", "Task 1"]
+    assert ids(many, "--priority", "P0") == ["Task 0", "Task 1"] == ids(many, "--priority", "high")
+    assert ids(many, "--priority", "background") == []
     assert ids(many, "--tag", "x", "--status", "created") == ["Task 1", "Task 2"]
     assert ids(many, "task 5", "--since", "1h")[:2] == ["Task 5", "Task 50"]
     assert len(ids(many)) == 60

@@ -72,7 +72,7 @@ def test_a_missing_agent_is_reported_once_and_others_go_on(world: World) -> None
 
 def test_stopped_at_work_it_keeps_all(world: World) -> None:
     """The agent is ended, and the next run continues."""
-    world.behave(fault="hang")
+    world.behave(fault="a1_hangs")
     task = world.new("Hang")
     child = world.start("worker")
     wait_until(world.started, 60, "no agent was started")

@@ -13,7 +13,7 @@ from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code
 from ostler.executors.discover import PROGRAMS
 from ostler.executors.health import Health, HealthState, probe_program
-from ostler.executors.program import ProgramExecutor
+from ostler.executors.program.executor import ProgramExecutor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.executors.survey import find_drift, list_flags, read_help
 from ostler.process.runner import DefaultCommandRunner

@@ -201,9 +201,7 @@ def _collect(pid: int) -> bool:
 def _children() -> list[int]:
     found: list[int] = []
     for task in Path("/proc/self/task").iterdir():
-        with suppress(
-            FileNotFoundError, ProcessLookupError
-        ):  # the thread has ended
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended
             found += map(int, (task / "children").read_text().split())
     return found
 

@@ -22,6 +22,7 @@ from ostler.config.settings import (
 )
 from ostler.errors import Code, UsageError
 from ostler.model.command import Exit, StopReason
+from ostler.model.task import PriorityName
 from ostler.testing.virtual_clock import VirtualClock
 from recorded_programs import CLAUDE, CODEX, LOGGER, Programs, execute, executor, prompts
 
@@ -140,6 +141,15 @@ def test_a_wait_for_a_slot_and_a_cancellation_are_logged(
         "t-1: waiting for a slot in pool mine, held by someone",
         "t-1: cancelled; its agent was stopped",
     ]
+
+
+@pytest.mark.parametrize(("priority", "nice"), [("high", 0), ("P2", 5), ("background", 15), ("P4", 15)])
+def test_a_priority_is_a_level_or_a_word(priority: PriorityName, nice: int, tmp_path: Path) -> None:
+    """It selects the pool, whose niceness the agent gets."""
+    runner = Programs(first=[CLAUDE])
+    with executor(tmp_path, runner) as made:
+        outcome = asyncio.run(made.execute("Do it.", cwd="/", priority=priority))
+    assert outcome.result.ok and [command.nice for command in runner.commands] == [nice]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ import asyncio
 
 import pytest
 
+from ostler.calls.breakpoints import Breakpoint, BreakpointDebugger
 from ostler.calls.debugger import (
+    DebugEvent,
     PrePromptEvent,
     PromptData,
     PromptOverride,
@@ -128,3 +130,21 @@ def test_a_stop_reaches_the_run_and_the_call_waits_for_it() -> None:
         return calling.cancelled()
 
     assert asyncio.run(asyncio.wait_for(go(), 20))
+
+
+def test_continuing_answers_the_stops_that_wait() -> None:
+    """Two prompts reach a breakpoint at once; after `clear` at the first, the second is not stopped."""
+    stops: list[str] = []
+
+    async def handle(event: DebugEvent) -> str | None:
+        stops.append(event.task_id)
+        await asyncio.sleep(0)  # the second prompt waits for this answer
+        debugger.clear()
+        return "changed"
+
+    debugger = BreakpointDebugger(handle, [Breakpoint()])
+
+    async def go() -> list[str | None]:
+        return await asyncio.gather(debugger.pre_prompt(event()), debugger.pre_prompt(event()))
+
+    assert asyncio.run(go()) == ["changed", None] and stops == ["t-1"]

@@ -8,11 +8,15 @@ from typing import Any
 
 import pytest
 
+from ostler.calls.attempts.running import KillRequest, RunningAttempts
 from ostler.calls.breakpoints import Breakpoint, BreakpointDebugger
 from ostler.calls.cli_executor import CliExecutor
 from ostler.calls.debugger import DebugEvent
 from ostler.config.settings import ExecutorSettings, RunSettings, SandboxSettings, Settings
 from ostler.errors import Code, UsageError
+from ostler.model.attempt import Attempt
+from ostler.model.call import CallResult
+from ostler.model.ids import TaskId
 from ostler.testing.mock_processes import MockProcessManager
 from ostler.testing.mocks import MockDebugger
 
@@ -124,3 +128,21 @@ def test_breakpoints_step_and_pause(tmp_path: Path) -> None:
 
     asyncio.run(scenario())
     assert stops == ["b paused", "c paused"]
+
+
+def test_a_kill_before_the_first_step_is_a_result() -> None:
+    """The attempt has begun, its work has not: it ends as killed, and nothing else is cancelled."""
+
+    async def scenario() -> CallResult:
+        running, attempt = RunningAttempts(), Attempt(TaskId("t-1"), "k", "o", "call", 1, "sh", 0.0, number=1)
+        never = asyncio.Event()
+
+        async def work() -> CallResult:
+            await never.wait()
+            raise AssertionError
+
+        asyncio.get_running_loop().call_soon(running.kill, TaskId("t-1"), 1, KillRequest("ann"))
+        return await running.run(attempt, work())
+
+    result = asyncio.run(asyncio.wait_for(scenario(), 60))
+    assert (result.code, result.message) == (Code.AGENT_KILLED, "killed by ann")

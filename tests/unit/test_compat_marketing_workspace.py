@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -219,5 +220,8 @@ def test_every_name_of_the_seeds_barrel_is_public() -> None:
         *("DEFAULT_MODEL_MAP", "create_default_config", "cancellable_sleep"),
         *("WorkspaceManager", "load_skill_meta", "parse_frontmatter", "TaskStatus", "AgentConfig"),
         *("AgentMeta", "SKILL_SQUAD_MAP", "WorkspaceError", "TokensUsed", "Input", "Output", "ModelError"),
+        *("Task", "SkillName", "ModelTier", "FileSystemWorkspaceManager"),
     }
     assert barrel <= set(compat.__all__)
+    assert set(get_args(compat.ModelTier)) == set(compat.DEFAULT_MODEL_MAP)
+    assert compat.FileSystemWorkspaceManager is compat.WorkspaceManager

@@ -22,6 +22,7 @@ from ostler.compat.orc import (
     build_template_vars,
     check_phase_completion,
     executor_for_weight,
+    new_event_publisher,
     render_template,
     save_retry_context_file,
     setup_worktree,
@@ -68,6 +69,7 @@ def call_each(publisher: EventPublisher) -> None:
 
 def test_publisher_is_safe_with_nil() -> None:
     """NewEventPublisher(nil): every method does nothing."""
+    call_each(new_event_publisher(None))
     call_each(EventPublisher(None))
     call_each(EventPublisher())
 
@@ -293,6 +295,8 @@ def test_strategies_without_a_weight() -> None:
     assert found == [5, 20, 30]
     with pytest.raises(UsageError, match="trivial does not run large tasks"):
         TrivialExecutor(weight="large")
+    with pytest.raises(UsageError, match="unknown weight 'huge'"):
+        executor_for_weight("huge")  # pyright: ignore[reportArgumentType]
 
 
 def test_every_name_of_the_package_is_public() -> None:

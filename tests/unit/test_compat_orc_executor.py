@@ -104,6 +104,17 @@ def test_execute_phase_stops_before_the_next_one(root: Path) -> None:
     asyncio.run(scene())
 
 
+def test_load_plan(root: Path) -> None:
+    """The plan of a stored task by its id of orc, and the plan that a new task would get."""
+    executor = engine(root)
+    planned = executor.load_plan(Task("Fix it", DONE, TaskId("TASK-001"), weight="large"))
+    assert [one.id for one in planned.phases] == ["spec", "implement", "test", "validate"]
+    with pytest.raises(UsageError, match="no task TASK-001"):
+        executor.load_plan("TASK-001")
+    asyncio.run(executor.execute_task(Task("Fix it", DONE, TaskId("TASK-001"), weight="trivial")))
+    assert [one.id for one in executor.load_plan("TASK-001").phases] == ["implement"]
+
+
 def test_a_blocked_phase_has_its_reason(root: Path) -> None:
     """Without the label `reason:`; the phase has failed."""
     errors: list[Event] = []

@@ -12,9 +12,9 @@ import pytest
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import AgentUnavailable, Code, SpawnError
+from ostler.executors.call_setup import encode_prompt
 from ostler.executors.claude.executor import ClaudeExecutor
 from ostler.executors.discover import CLAUDE
-from ostler.executors.program import encode_prompt
 from ostler.executors.protocol import Executor
 from ostler.model.call import AgentCall, AgentEvent, CallResult, SessionReplaced
 from ostler.model.command import Command, Exit, Sink, StopReason

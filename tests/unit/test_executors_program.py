@@ -14,7 +14,8 @@ from ostler.errors import AgentUnavailable, Code
 from ostler.executors.discover import PROGRAMS, AgentProgram
 from ostler.executors.health import probe_program
 from ostler.executors.output import OutputFormat
-from ostler.executors.program import AgentSpec, ProgramExecutor, decode_with
+from ostler.executors.program.executor import ProgramExecutor
+from ostler.executors.program.spec import AgentSpec, decode_with
 from ostler.executors.protocol import Capabilities, Executor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.executors.stream_state import StreamState

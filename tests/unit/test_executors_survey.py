@@ -10,7 +10,7 @@ from ostler.config.settings import ExecutorSettings
 from ostler.executors.claude.executor import ClaudeExecutor
 from ostler.executors.codex import CodexExecutor
 from ostler.executors.discover import PROGRAMS, AgentProgram
-from ostler.executors.program import ProgramExecutor
+from ostler.executors.program.executor import ProgramExecutor
 from ostler.executors.registry import BUILT_IN, ExecutorRegistry
 from ostler.executors.survey import (
     Health,

@@ -35,7 +35,8 @@ def gemini(place: Path, version: str, flags: frozenset[str] = GEMINI, body: str 
 
 THIRD = """
 from ostler.executors.discover import AgentProgram
-from ostler.executors.program import AgentSpec, ProgramExecutor
+from ostler.executors.program.executor import ProgramExecutor
+from ostler.executors.program.spec import AgentSpec
 from ostler.executors.protocol import Capabilities
 
 class Third(ProgramExecutor):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostler.text import first_line, last_line, one_line
+from ostler.text import first_line, format_size, last_line, one_line
 
 
 def test_one_line_joins_all_lines() -> None:
@@ -17,3 +17,9 @@ def test_first_and_last_line_skip_blank_lines() -> None:
     assert first_line("abcdef", max_length=4) == "abc…"
     assert last_line("first\n last \n\n") == "last"
     assert last_line("") == ""
+
+
+def test_sizes_for_people() -> None:
+    """A kB has 1024 bytes."""
+    sizes = [0, 1023, 1024, 1 << 20, 5 << 29]
+    assert [format_size(size) for size in sizes] == ["0 B", "1023 B", "1.0 kB", "1.0 MB", "2.5 GB"]

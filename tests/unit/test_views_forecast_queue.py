@@ -175,7 +175,7 @@ def test_tasks_of_the_last_priority_wait_for_a_reset() -> None:
     capacity = Capacity(1, (account,), early_seconds=HOUR)
     found = forecast(waiting(1, priority="P3"), capacity)
     assert (found.limited_by, found.done_at) == ("early", format_rfc3339(NOW + HOUR + 600))
-    assert "; P3 tasks start before a reset, from " in text_of(found)
+    assert "; P3 and P4 tasks start before a reset, from " in text_of(found)
     assert forecast(waiting(1), capacity).limited_by is None
     tasks = [QueuedTask(f"{index:02}", Need(600), "P3") for index in range(30)]
     single = simulate(tasks, [], capacity, NOW)

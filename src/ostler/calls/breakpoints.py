@@ -97,6 +97,8 @@ class BreakpointDebugger:
 
     async def _stop_at(self, event: DebugEvent) -> str | None:
         async with self._handling:
+            if not self.breaks_at(event):
+                return None  # the answer to an earlier stop was to continue
             self._state, self._steps = "paused", False
             try:
                 return await self._handle(event)

@@ -9,7 +9,7 @@ from msgspec import ValidationError, convert
 
 from ostler.config.settings import Settings
 from ostler.errors import Code, UsageError
-from ostler.model.task import PRIORITIES
+from ostler.model.task import PRIORITY_NAMES
 
 
 def read_settings(settings: Settings | Mapping[str, object] | None) -> Settings:
@@ -28,8 +28,8 @@ def check_call(prompt: object, cwd: object, priority: object, timeout_seconds: o
         raise UsageError(f"prompt: expected a text, got {prompt!r}", "pass what the agent shall do")
     if not isinstance(cwd, str | Path) or not Path(cwd).is_dir():
         raise UsageError(f"cwd: expected a directory, got {cwd!r}", "pass a directory that exists")
-    if priority not in PRIORITIES:
-        raise UsageError(f"priority: expected one of {', '.join(PRIORITIES)}, got {priority!r}")
+    if priority not in PRIORITY_NAMES:
+        raise UsageError(f"priority: expected one of {', '.join(PRIORITY_NAMES)}, got {priority!r}")
     if timeout_seconds is not None and not _is_positive(timeout_seconds):
         raise UsageError(f"timeout_seconds: expected a number > 0, got {timeout_seconds!r}")
 

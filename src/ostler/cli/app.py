@@ -81,25 +81,6 @@ COMMANDS = {
     for name, (module, summary) in group.items()
 }
 
-# Commands that people know from other programs, and what to use here.
-SYNONYMS = {
-    "list": "ostler status",
-    "ls": "ostler status",
-    "tasks": "ostler status",
-    "add": "ostler new",
-    "create": "ostler new",
-    "start": "ostler run",
-    "logs": "ostler log",
-    "delete": "ostler rm for a task that never ran, ostler archive or ostler purge for an ended one",
-    "remove": "ostler rm for a task that never ran, ostler archive or ostler purge for an ended one",
-    "hide": "ostler archive",
-    "stop": "ostler cancel, or ostler pause to continue later",
-    "settings": "ostler config",
-    "quota": "ostler limits",
-    "usage": "ostler cost, or ostler limits for the windows of accounts",
-    "version": "ostler --version",
-}
-
 # The variable that a shell sets when it asks for completions.
 COMPLETION_VARIABLE = "_OSTLER_COMPLETE"
 
@@ -147,7 +128,9 @@ class CommandGroup(click.Group):
                 ctx.exit()
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            raise click.UsageError(_describe_unknown(name), ctx)
+            from ostler.cli.synonyms import describe_unknown  # noqa: PLC0415
+
+            raise click.UsageError(describe_unknown(args, COMMANDS), ctx)
         if COMPLETION_VARIABLE not in os.environ:
             refuse_inside_task(args)
         return super().resolve_command(ctx, args)
@@ -167,18 +150,6 @@ class CommandGroup(click.Group):
                 formatter.write_dl(
                     [(name.ljust(columns), summary) for name, (_, summary) in commands.items()]
                 )
-
-
-def _describe_unknown(name: str) -> str:
-    """Return the error for an unknown command, with the command to use where one is close."""
-    if name in SYNONYMS:
-        return f'unknown command "{name}": use {SYNONYMS[name]}'
-    # It loads msgspec, which the help must not.
-    from ostler.config.expect import nearest  # noqa: PLC0415
-
-    closest = nearest(name, [*COMMANDS, *SYNONYMS])
-    suggestion = SYNONYMS.get(closest or "", f"ostler {closest}")
-    return f'unknown command "{name}"' + (f": did you mean {suggestion}?" if closest else "")
 
 
 @click.command(

@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     from ostler.compat.marketing import (
         SKILL_SQUAD_MAP,
         AgentMeta,
+        FileSystemWorkspaceManager,
         Frontmatter,
         MockClaudeClient,
+        ModelTier,
+        SkillName,
         SquadMap,
         WorkspaceManager,
         cancellable_sleep,
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
         save_retry_context_file,
         setup_worktree,
     )
-    from ostler.compat.orc_events import EventPublisher
+    from ostler.compat.orc_events import EventPublisher, new_event_publisher
     from ostler.compat.orc_executor import (
         FullExecutor,
         GateDecision,
@@ -89,8 +92,9 @@ if TYPE_CHECKING:
         StopReason,
     )
     from ostler.llm.failure import ModelError
+    from ostler.model.plan import Plan
     from ostler.model.status import TaskStatus
-    from ostler.model.task import Input, Output
+    from ostler.model.task import Input, Output, Task
     from ostler.process.spawner import StandardSpawner, create_spawner
     from ostler.process.terminal import PtySpawner
     from ostler.project.agents.agent_executor import AgentExecutor
@@ -140,6 +144,7 @@ __all__ = [
     "ExecutorConfig",
     "ExecutorError",
     "ExecutorRegistry",
+    "FileSystemWorkspaceManager",
     "Frontmatter",
     "FullExecutor",
     "GateDecision",
@@ -155,10 +160,12 @@ __all__ = [
     "ModelEntry",
     "ModelError",
     "ModelSelector",
+    "ModelTier",
     "Output",
     "PhaseCompletion",
     "PhaseExecutor",
     "PhaseResult",
+    "Plan",
     "Planner",
     "PrePromptEvent",
     "PtySpawner",
@@ -168,11 +175,13 @@ __all__ = [
     "RetryConfig",
     "Reviewer",
     "SkillContent",
+    "SkillName",
     "SpawnOptions",
     "SquadMap",
     "StandardExecutor",
     "StandardSpawner",
     "StopReason",
+    "Task",
     "TaskStatus",
     "TokensUsed",
     "TrivialExecutor",
@@ -198,6 +207,7 @@ __all__ = [
     "new_claude_executor_with_runner",
     "new_cursor_executor",
     "new_cursor_executor_with_runner",
+    "new_event_publisher",
     "new_executor_registry",
     "parse_frontmatter",
     "render_template",
@@ -237,6 +247,7 @@ __getattr__, __dir__ = lazy_names(
         "ExecutorConfig": "ostler.project.agents.executor_config",
         "ExecutorError": "ostler.compat.sow",
         "ExecutorRegistry": "ostler.compat.sow",
+        "FileSystemWorkspaceManager": "ostler.compat.marketing",
         "Frontmatter": "ostler.compat.marketing",
         "FullExecutor": "ostler.compat.orc_executor",
         "GateDecision": "ostler.compat.orc_executor",
@@ -252,10 +263,12 @@ __getattr__, __dir__ = lazy_names(
         "ModelEntry": "ostler.compat.loopwork",
         "ModelError": "ostler.llm.failure",
         "ModelSelector": "ostler.calls.models.selector",
+        "ModelTier": "ostler.compat.marketing",
         "Output": "ostler.model.task",
         "PhaseCompletion": "ostler.compat.orc",
         "PhaseExecutor": "ostler.compat.orc_executor",
         "PhaseResult": "ostler.compat.orc_executor",
+        "Plan": "ostler.model.plan",
         "Planner": "ostler.compat.sow",
         "PrePromptEvent": "ostler.calls.debugger",
         "PtySpawner": "ostler.process.terminal",
@@ -265,11 +278,13 @@ __getattr__, __dir__ = lazy_names(
         "RetryConfig": "ostler.compat.loopwork",
         "Reviewer": "ostler.compat.sow",
         "SkillContent": "ostler.skills.content",
+        "SkillName": "ostler.compat.marketing",
         "SpawnOptions": "ostler.compat.loopwork",
         "SquadMap": "ostler.compat.marketing",
         "StandardExecutor": "ostler.compat.orc_executor",
         "StandardSpawner": "ostler.process.spawner",
         "StopReason": "ostler.llm.client",
+        "Task": "ostler.model.task",
         "TaskStatus": "ostler.model.status",
         "TokensUsed": "ostler.project.execution",
         "TrivialExecutor": "ostler.compat.orc_executor",
@@ -295,6 +310,7 @@ __getattr__, __dir__ = lazy_names(
         "new_claude_executor_with_runner": "ostler.compat.sow",
         "new_cursor_executor": "ostler.compat.sow",
         "new_cursor_executor_with_runner": "ostler.compat.sow",
+        "new_event_publisher": "ostler.compat.orc_events",
         "new_executor_registry": "ostler.compat.sow",
         "parse_frontmatter": "ostler.compat.marketing",
         "render_template": "ostler.prompt.template",

@@ -19,7 +19,7 @@ from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -40,6 +40,8 @@ from ostler.skills.location import find_skills
 from ostler.skills.outputs import check_output
 from ostler.testing import mocks
 
+ModelTier = Literal["opus", "sonnet", "haiku"]
+SkillName = str  # the name of a directory with a SKILL.md
 _LARGEST_FILE = 10 * 1024 * 1024
 _RUN_SETS = "only a run sets it: AgentExecutor.execute, or ostler run"
 
@@ -171,6 +173,9 @@ class WorkspaceManager:
     def _context_files(self) -> list[str]:
         folder = self._documents().context
         return sorted(f"{folder}/{path.name}" for path in (self.root / folder).glob("*.md"))
+
+
+FileSystemWorkspaceManager = WorkspaceManager
 
 
 class MockClaudeClient(mocks.MockClaudeClient):

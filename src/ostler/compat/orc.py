@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ostler.clock import SystemClock
-from ostler.compat.orc_events import Event, EventPublisher, Publisher
+from ostler.compat.orc_events import Event, EventPublisher, Publisher, new_event_publisher
 from ostler.compat.orc_executor import (
     Executor,
     ExecutorConfig,
@@ -39,7 +39,7 @@ from ostler.git.refs import resolve_commit
 from ostler.git.repository import Repository
 from ostler.git.worktree.worktree import prepare_worktree, remove_worktree
 from ostler.model.ids import adopt_task_id
-from ostler.model.plan import RETRY_MAP, Phase
+from ostler.model.plan import RETRY_MAP, Phase, Plan
 from ostler.model.task import Task
 from ostler.project.project import Project
 from ostler.prompt import completion, variables
@@ -57,6 +57,7 @@ __all__ = [
     "PhaseCompletion",
     "PhaseExecutor",
     "PhaseResult",
+    "Plan",
     "Publisher",
     "Retry",
     "StandardExecutor",
@@ -65,6 +66,7 @@ __all__ = [
     "build_template_vars",
     "check_phase_completion",
     "executor_for_weight",
+    "new_event_publisher",
     "render_template",
     "save_retry_context_file",
     "setup_worktree",

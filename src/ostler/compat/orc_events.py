@@ -87,6 +87,11 @@ class EventPublisher:
             self.publish(Event(kind, task_id, data, time.time()))
 
 
+def new_event_publisher(publisher: Publisher | Callable[[Event], object] | None) -> EventPublisher:
+    """Return a publisher; with None it does nothing."""
+    return EventPublisher(publisher)
+
+
 _WAITING = ("task_blocked", "task_deferred", "task_paused", "task_held", "task_cancelled")
 
 

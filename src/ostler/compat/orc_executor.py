@@ -18,12 +18,13 @@ from ostler.errors import Code, UsageError
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.ids import TaskId, adopt_task_id, is_task_id
 from ostler.model.outcome import Outcome
-from ostler.model.plan import MAX_ITERATIONS, PHASES, GateType, Strategy, choose_strategy
+from ostler.model.plan import MAX_ITERATIONS, PHASES, GateType, Plan, Strategy, choose_strategy
 from ostler.model.state import GateVerdict, PhaseStatus, State
 from ostler.model.task import Task, Weight
 from ostler.model.usage import Usage
 from ostler.project.ostler import Ostler
 from ostler.project.project import Project
+from ostler.project.tasks.planning import plan_task
 
 _POLL_SECONDS = 0.1
 _APPROVED: tuple[GateVerdict, ...] = ("pass", "skipped", "overruled", "not_checked")
@@ -129,6 +130,16 @@ class Executor:
             outcome = await self._run(ostler, added.id)
             return _build_result(ostler.project, added.id, phase, outcome)
 
+    def load_plan(self, task: Task | str) -> Plan:
+        """Return the plan of a task by its id, or the one that a new task would get.
+
+        Raise UsageError for an unknown id and for a task that cannot be planned.
+        """
+        with self._open_project() as project:
+            if isinstance(task, str):
+                return project.state(project.resolve(task)).plan
+            return plan_task(_adopt(task), project.loaded, project.layout.root)
+
     def evaluate_gate(self, task_id: str, phase: str) -> GateDecision:
         """Return the verdict on the last commit of a phase; raise UsageError when there is none yet."""
         with self._open_project() as project:
@@ -225,9 +236,11 @@ class FullExecutor(_StrategyExecutor):
 
 
 def executor_for_weight(weight: Weight, executor: Executor | str | Path = ".") -> PhaseExecutor:
-    """Return the executor of a weight."""
-    kinds = (TrivialExecutor, StandardExecutor, FullExecutor)
-    return next(kind for kind in kinds if weight in kind.weights)(executor, weight)
+    """Return the executor of a weight; raise UsageError for an unknown one."""
+    for kind in (TrivialExecutor, StandardExecutor, FullExecutor):
+        if weight in kind.weights:
+            return kind(executor, weight)
+    raise UsageError(f"unknown weight {weight!r:.80}", f"use one of {', '.join(PHASES)}")
 
 
 async def _publish(feed: FeedTranslator) -> None:

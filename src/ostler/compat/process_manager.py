@@ -116,7 +116,7 @@ class ManagedProcess:
                 status, _ = await asyncio.gather(self._process.wait(), asyncio.shield(reading))
         except TimeoutError:
             status, stopped = await self._stop(), self._stopped
-        except asyncio.CancelledError:
+        except BaseException:  # a cancellation, or an error of the receiver of the output
             await asyncio.shield(self._stop())
             raise
         finally:
@@ -140,7 +140,8 @@ class ManagedProcess:
     async def _stop(self) -> int:
         """Send SIGTERM, after the grace period SIGKILL; return the status."""
         for signal, seconds in (("SIGTERM", self._command.grace_seconds), ("SIGKILL", _KILL_SECONDS)):
-            await settle(self._manager.kill(self._process.pid, signal))
+            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+                await settle(self._manager.kill(self._process.pid, signal))
             with contextlib.suppress(TimeoutError):
                 return await asyncio.wait_for(self._process.wait(), seconds)
         return _KILLED

@@ -28,7 +28,7 @@ from ostler.config.settings import ExecutorSettings, SandboxSettings, Settings
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.executors.claude.executor import ClaudeExecutor as NativeClaude
 from ostler.executors.cursor import CursorExecutor as NativeCursor
-from ostler.executors.program import ProgramExecutor
+from ostler.executors.program.executor import ProgramExecutor
 from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent
 from ostler.process import protocol
 from ostler.prompt import role

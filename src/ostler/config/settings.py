@@ -161,8 +161,8 @@ class LimitsSettings(Struct, frozen=True, forbid_unknown_fields=True):
     # Used share of a window from which no further task is started on its account.
     stop_at: Share = 0.95
     keep_for_me: Share = 0.0  # share of each window that tasks leave to the person
-    use_before_reset: bool = False  # true: start P3 tasks only before a reset, with what is left
-    use_before_reset_seconds: PositiveSeconds = 3600.0  # how long before the reset P3 tasks start
+    use_before_reset: bool = False  # true: start P3 and P4 tasks only before a reset, with what is left
+    use_before_reset_seconds: PositiveSeconds = 3600.0  # how long before the reset P3 and P4 tasks start
     # After an agent retried at a limit and printed nothing for so long, it is ended and its session kept.
     quiet_seconds: PositiveSeconds = 60.0
     rotate_accounts: bool = False  # true: at a limit, continue with another account of the same agent

@@ -18,7 +18,8 @@ from ostler.executors.failures import FailureTable, classify_failure, text_rules
 from ostler.executors.limits.codex_session import read_session_windows
 from ostler.executors.limits.retries import RetryLines
 from ostler.executors.output import OutputFormat
-from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, decode_with
+from ostler.executors.program.executor import ProgramExecutor
+from ostler.executors.program.spec import AgentSpec, LaunchOptions, decode_with
 from ostler.executors.protocol import Capabilities
 from ostler.executors.sandboxed.codex import NEEDS
 from ostler.executors.stream_state import StreamState

@@ -17,7 +17,8 @@ from ostler.executors.agent_json import decode_json, summarize_input
 from ostler.executors.discover import CURSOR
 from ostler.executors.failures import FailureTable, text_rules
 from ostler.executors.output import OutputFormat
-from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, decode_with
+from ostler.executors.program.executor import ProgramExecutor
+from ostler.executors.program.spec import AgentSpec, LaunchOptions, decode_with
 from ostler.executors.protocol import Capabilities
 from ostler.executors.sandboxed.others import CURSOR_NEEDS
 from ostler.executors.stream_state import StreamState

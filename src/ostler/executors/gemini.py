@@ -13,7 +13,8 @@ from ostler.executors.agent_json import decode_json, summarize_input
 from ostler.executors.discover import GEMINI
 from ostler.executors.failures import HTTP_STATUSES, FailureTable, text_rules
 from ostler.executors.output import OutputFormat
-from ostler.executors.program import AgentSpec, DefaultSettings, LaunchOptions, ProgramExecutor, decode_with
+from ostler.executors.program.executor import ProgramExecutor
+from ostler.executors.program.spec import AgentSpec, DefaultSettings, LaunchOptions, decode_with
 from ostler.executors.protocol import Capabilities
 from ostler.executors.root_owned import find_insecurity
 from ostler.executors.sandboxed.gemini import make_needs

@@ -23,7 +23,8 @@ from ostler.executors.discover import OPENCODE
 from ostler.executors.failures import FailureTable, text_rules
 from ostler.executors.limits.retries import RetryLines
 from ostler.executors.output import OutputFormat
-from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, decode_with
+from ostler.executors.program.executor import ProgramExecutor
+from ostler.executors.program.spec import AgentSpec, LaunchOptions, decode_with
 from ostler.executors.protocol import Capabilities
 from ostler.executors.sandboxed.opencode import NEEDS
 from ostler.executors.stream_state import StreamState

@@ -15,7 +15,8 @@ from ostler.executors.claude.evaluate import ClaudeReader
 from ostler.executors.discover import QWEN
 from ostler.executors.failures import FailureTable, classify_failure, text_rules
 from ostler.executors.limits.reading import add_limits
-from ostler.executors.program import AgentSpec, DefaultSettings, LaunchOptions, ProgramExecutor
+from ostler.executors.program.executor import ProgramExecutor
+from ostler.executors.program.spec import AgentSpec, DefaultSettings, LaunchOptions
 from ostler.executors.protocol import Capabilities
 from ostler.executors.sandboxed.others import QWEN_NEEDS
 from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, Permissions, UsageReported

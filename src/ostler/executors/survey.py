@@ -30,7 +30,8 @@ from ostler.executors.health import (
     check_login,
     probe_program,
 )
-from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor
+from ostler.executors.program.executor import ProgramExecutor
+from ostler.executors.program.spec import AgentSpec, LaunchOptions
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import BUILT_IN, ExecutorRegistry
 from ostler.model.call import Permissions

@@ -15,6 +15,7 @@ PriorityName = Literal["P0", "P1", "P2", "P3", "P4", "high", "medium", "low", "b
 WEIGHTS: tuple[Weight, ...] = get_args(Weight)
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 PRIORITY_NAMES: tuple[PriorityName, ...] = get_args(PriorityName)
+FIRST_LATE_PRIORITY: Priority = "P3"  # with limits.use_before_reset, it and P4 start before a reset
 PRIORITY_WORDS: dict[str, Priority] = {"high": "P0", "medium": "P2", "low": "P3", "background": "P4"}
 
 

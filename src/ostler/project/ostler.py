@@ -51,7 +51,7 @@ from ostler.project.integrations import Integrations, start_integrations
 from ostler.project.project import Project
 from ostler.project.tasks.documents import create_follow_up
 from ostler.project.tasks.merged import approve_merged
-from ostler.project.tasks.outcome_details import add_details
+from ostler.project.tasks.outcomes import add_details, read_outcomes
 from ostler.project.tasks.proposal_files import has_proposals, take_in_proposals
 from ostler.project.tasks.retarget import find_retargetable, list_stacked, reopen_stacked
 from ostler.project.tasks.write_back import update_source
@@ -249,8 +249,9 @@ class Ostler:
                 outcomes = await self._driver.run(TaskSelection(tuple(tasks or ())))
         finally:
             watcher.cancel()
-        outcomes += self._read_outcomes(set(tasks or ()) - {outcome.task_id for outcome in outcomes})
-        return await asyncio.to_thread(self._add_details, outcomes) if details else outcomes
+        others = set(tasks or ()) - {outcome.task_id for outcome in outcomes}
+        outcomes += read_outcomes(self.project, others)
+        return await asyncio.to_thread(add_details, outcomes, self.project.layout) if details else outcomes
 
     def _apply_settings(self) -> None:
         """Let the calls that start from now on use the settings of this moment."""
@@ -326,18 +327,6 @@ class Ostler:
     def pools(self) -> dict[str, PoolStats]:
         """Return the usage of each pool; empty before the first call."""
         return self._call_services.slots.stats() if self._call_services else {}
-
-    def _read_outcomes(self, others: set[TaskId]) -> list[Outcome]:
-        rows = self.project.journal.named_rows(
-            sorted(others)
-        )  # without tasks that a person removed meanwhile
-        views = [self.project.show(row.id) for row in rows]
-        return [Outcome(TaskId(v.id), v.status, v.code, v.message, v.warnings) for v in views]
-
-    def _add_details(self, outcomes: list[Outcome]) -> list[Outcome]:
-        # In a thread, which needs its own connection to the journal.
-        with SqliteJournal(self.project.layout.database) as journal:
-            return [add_details(outcome, self.project.layout, journal) for outcome in outcomes]
 
     def _create_step_services(self) -> StepServices:
         return StepServices(

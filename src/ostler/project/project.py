@@ -13,7 +13,6 @@ import msgspec
 from msgspec.structs import replace
 
 from ostler.clock import SystemClock, format_rfc3339
-from ostler.config.expect import explain_invalid
 from ostler.config.find import find_root
 from ostler.config.live import LiveSettings
 from ostler.engine.dependencies import TaskStatuses, find_cycle, list_unmet
@@ -41,7 +40,6 @@ from ostler.project.agents.login import find_login_command
 from ostler.project.current_attempt import CurrentAttempt, find_current_attempt, require_person
 from ostler.project.open_journal import open_journal
 from ostler.project.person import read_user_name
-from ostler.project.tasks.title import normalize_title
 from ostler.secrets.redact import redact_struct
 from ostler.secrets.registry import SECRETS
 from ostler.store.sqlite import SqliteJournal
@@ -131,17 +129,20 @@ class Project:
         try:
             task = msgspec.convert(msgspec.to_builtins(task), Task)
         except msgspec.ValidationError as error:
+            from ostler.config.expect import explain_invalid  # noqa: PLC0415  (needed for an error only)
+
             name, reason = explain_invalid(error)
             raise UsageError(f"invalid {name or 'task'}: {reason}") from None
         task = redact_struct(task)  # before the id is made from the title
         if task.id:
             require_task_id(task.id)
-        title = normalize_title(task.title)
-        self._require_known(task)
         from ostler.engine.steps.gates.choice import read_protection  # noqa: PLC0415
         from ostler.project.tasks.documents import resolve_output  # noqa: PLC0415  (reading a status needs no plan)
         from ostler.project.tasks.planning import plan_task  # noqa: PLC0415
+        from ostler.project.tasks.title import normalize_title  # noqa: PLC0415
 
+        title = normalize_title(task.title)
+        self._require_known(task)
         task, held = self._prepare_new(task)
         plan = plan_task(task, self.loaded, self.layout.root)
         task = replace(task, after=self.find_dependencies(task.after))

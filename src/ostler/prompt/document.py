@@ -8,9 +8,9 @@ from pathlib import PurePosixPath
 from msgspec import Struct
 
 from ostler.model.task import Output, Task
-from ostler.prompt.skill_files import format_size
 from ostler.skills.content import Reference, SkillContent
 from ostler.skills.outputs import is_always_file
+from ostler.text import format_size
 
 _CHARACTERS_PER_TOKEN = 4  # an estimate
 

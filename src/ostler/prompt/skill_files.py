@@ -11,10 +11,10 @@ from ostler.model.call import READ_SKILL_FILE
 from ostler.skills.content import SkillContent
 from ostler.skills.directory import LeftOutFile, SkillFile
 from ostler.skills.working_directory import SKILL
+from ostler.text import format_size
 
 _MAX_LINES = 200
 _MAX_LEFT_OUT = 20
-_MEBIBYTE = 1 << 20
 
 _TITLE = "---\n## Files of this skill"
 _FOR_PROGRAMS = f"""\
@@ -64,13 +64,6 @@ def format_tree(files: Iterable[SkillFile], most: int = 0) -> list[str]:
     shown = [f"{name:<{width}}  {about}".rstrip() for name, about in lines]
     more = len(files) - listed
     return [*shown, f"({more} more files: list the directory)"] if more else shown
-
-
-def format_size(size: int) -> str:
-    """Return a size in bytes for people."""
-    if size < 1024:
-        return f"{size} B"
-    return f"{size / 1024:.1f} kB" if size < _MEBIBYTE else f"{size / _MEBIBYTE:.1f} MB"
 
 
 def _list_new_folders(above: tuple[str, ...], folders: list[str]) -> Iterator[tuple[str, str]]:

@@ -46,9 +46,9 @@ class RunningAttemptView(Struct, frozen=True):
 
 
 class OtherProcessView(Struct, frozen=True):
-    """A running gate or setup command."""
+    """A running gate or setup command, or a session without a task."""
 
-    task: str
+    task: str  # or the id of the session
     program: str
     pid: int
     started_at: str
@@ -56,7 +56,7 @@ class OtherProcessView(Struct, frozen=True):
     cpu_seconds: float
     cpu_percent: float
     memory_mb: int
-    kind: str = "gate"  # also for setup commands
+    kind: str = "gate"  # also for setup commands; "session"
 
 
 class OrphanView(Struct, frozen=True):

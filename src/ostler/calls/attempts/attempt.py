@@ -20,6 +20,7 @@ from ostler.calls.attempts.kept_answer import (
 )
 from ostler.calls.attempts.liveness import LivenessMonitor
 from ostler.calls.attempts.provider_wait import ProviderWait
+from ostler.calls.attempts.result import bill_once, end_at_budget, redact_event, redact_result
 from ostler.calls.attempts.running import RunningAttempts
 from ostler.calls.attempts.session import AgentSession, find_session_cost, find_session_usage
 from ostler.calls.attempts.transcript import AttemptFiles
@@ -63,7 +64,6 @@ from ostler.model.model_config import ModelConfig
 from ostler.model.notice import AgentIdle, Notice
 from ostler.model.usage import Usage
 from ostler.process.sweep import kill_marked_processes
-from ostler.secrets.redact import redact_struct, redact_text, redact_value
 
 
 class AttemptSpec(Struct, frozen=True):
@@ -161,7 +161,7 @@ class AttemptRunner:
             work = self._run_executor(spec, call, attempt, files, observed)
             marker = self._marker(request.task, attempt.number)
             result = await self._running.run(attempt, work, marker, call.supervision)
-            result = _bill_once(_without_secrets(result), request)
+            result = bill_once(redact_result(result), request)
             if result.billing is not None:
                 attempt = replace(attempt, billing=self._detect_billing(spec, call.env, result.billing))
             ended = self._complete(spec, attempt, result, observed)
@@ -280,7 +280,7 @@ class AttemptRunner:
             if waits:
                 waits.on_event(event)
             observed.windows.on_event(event)
-            event = _redact_event(event)
+            event = redact_event(event)
             files.write_event(event)
             if notices := create_notices(event):
                 self._journal.notify(attempt.task, self._clock.now(), notices)
@@ -292,7 +292,7 @@ class AttemptRunner:
             async with open_agent_sandbox(self._describe_sandbox(spec, call, on_event)) as sandboxed:
                 observed.sandboxed = sandboxed
                 receive = sandboxed.on_event or on_event
-                return _end_at_budget(await start(sandboxed.call, receive), spec.running)
+                return end_at_budget(await start(sandboxed.call, receive), spec.running)
         except asyncio.CancelledError:
             seconds = self._clock.monotonic() - started
             known = replace(observed.add_to(attempt), session_id=session_id, usage=usage)
@@ -379,29 +379,3 @@ class AttemptRunner:
 def _report_session(spec: AttemptSpec, session_id: str) -> None:
     if spec.request.on_session is not None:
         spec.request.on_session(session_id)
-
-
-def _without_secrets(result: CallResult) -> CallResult:
-    """Return the result as it may be recorded; ids stay, because a session is resumed by its id."""
-    texts = {"text": redact_text(result.text), "message": redact_text(result.message)}
-    return replace(result, **texts, warnings=tuple(redact_value(result.warnings)))
-
-
-def _redact_event(event: AgentEvent) -> AgentEvent:
-    return (
-        event if isinstance(event, SessionStarted | SessionReplaced | UsageReported) else redact_struct(event)
-    )
-
-
-def _end_at_budget(result: CallResult, running: RunningCost | None) -> CallResult:
-    """Return the failure of an agent whose calls the proxy refused as one of the budget."""
-    if result.ok or running is None or not running.exceeded:
-        return result
-    return replace(result, code=Code.BUDGET_EXCEEDED, message=running.exceeded)
-
-
-def _bill_once(result: CallResult, request: CallRequest) -> CallResult:
-    """Return a replayed answer without the tokens that an earlier attempt of the call has recorded."""
-    earlier = [one for one in request.attempts if one.step == request.key and one.usage != Usage()]
-    is_billed = result.replayed and any(one.session_id == result.session_id for one in earlier)
-    return replace(result, usage=Usage(), cost_usd=0.0) if is_billed else result

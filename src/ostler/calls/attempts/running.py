@@ -109,5 +109,10 @@ class RunningAttempts:
         self._running[attempt.task, attempt.number] = running
         try:
             return await running.work
+        except asyncio.CancelledError:
+            # A kill before the work began: nothing else returns its result.
+            if (request := self.find_kill(attempt)) is None:
+                raise
+            return request.create_result("", Usage(), Usage(), 0.0)
         finally:
             del self._running[attempt.task, attempt.number]

@@ -12,9 +12,7 @@ from ostler.model.limits.limit import Limit, windows_for
 from ostler.model.limits.titles import account_label, format_share, window_title
 from ostler.model.limits.window import WindowUse
 from ostler.model.model_config import ModelConfig, ModelPool
-from ostler.model.task import Priority
-
-_FIRST_LATE_PRIORITY: Priority = "P3"  # it and those below use what is left before a reset
+from ostler.model.task import FIRST_LATE_PRIORITY, Priority
 
 
 class StartHold(Struct, frozen=True):
@@ -35,7 +33,7 @@ def find_start_holds(
     """Return the models on which no new task of this priority starts, by name."""
     known = {model.name: _uses_of(model, uses, now) for model in pool.models}
     holds = {name: _find_full(found, settings, now) for name, found in known.items()}
-    if settings.use_before_reset and priority >= _FIRST_LATE_PRIORITY:
+    if settings.use_before_reset and priority >= FIRST_LATE_PRIORITY:
         holds = {name: hold or _find_early(name, known, settings, now) for name, hold in holds.items()}
     return {name: hold for name, hold in holds.items() if hold is not None}
 
@@ -106,7 +104,9 @@ def _find_early(
     starts_at = first.ends_at - settings.use_before_reset_seconds
     if starts_at <= now and own:
         return None
-    message = f"P3 tasks start before a reset: {describe_use(first, now)}; limits.use_before_reset = true"
+    message = (
+        f"P3 and P4 tasks start before a reset: {describe_use(first, now)}; limits.use_before_reset = true"
+    )
     return StartHold(message, starts_at if own else first.ends_at)
 
 

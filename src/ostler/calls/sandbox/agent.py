@@ -21,7 +21,7 @@ from ostler.calls.spending.running import RunningCost
 from ostler.config.settings import SandboxSettings, Settings
 from ostler.errors import Code, OstlerError
 from ostler.executors.permissions import resolve_permissions
-from ostler.executors.program import ProgramExecutor
+from ostler.executors.program.executor import ProgramExecutor
 from ostler.executors.protocol import Executor
 from ostler.executors.sandboxed.prepare import PreparedAgent, prepare_agent
 from ostler.files.user_state import find_user_state

@@ -28,7 +28,7 @@ from ostler.model.outcome import DiffStat, Outcome
 from ostler.model.status import TaskStatus
 from ostler.model.warning import list_warning_lines
 from ostler.project.project import Project
-from ostler.project.tasks.outcome_details import add_details
+from ostler.project.tasks.outcomes import add_result
 from ostler.views.groups import group_of
 from ostler.views.next_step import next_step
 from ostler.views.task import TaskView
@@ -82,7 +82,7 @@ def _as_json(project: Project, view: TaskView) -> dict[str, object]:
 
 
 def _read_details(project: Project, view: TaskView) -> Outcome:
-    return add_details(Outcome(TaskId(view.id), view.status), project.layout, project.journal)
+    return add_result(Outcome(TaskId(view.id), view.status), project.layout, project.journal)
 
 
 def _list_details(project: Project, view: TaskView) -> list[str]:

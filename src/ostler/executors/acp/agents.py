@@ -11,7 +11,7 @@ from ostler.executors.discover import COPILOT, GEMINI, OPENCODE, QWEN, AgentProg
 from ostler.executors.failures import Rule
 from ostler.executors.limits.retries import RetryLines
 from ostler.executors.opencode import repair_cache
-from ostler.executors.program import DefaultSettings, Repair
+from ostler.executors.program.spec import DefaultSettings, Repair
 from ostler.executors.protocol import Capabilities
 from ostler.executors.sandboxed.needs import SandboxNeeds
 from ostler.model.call import Permissions

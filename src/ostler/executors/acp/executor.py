@@ -25,7 +25,8 @@ from ostler.executors.acp.conversation import AcpConversation, SessionOptions
 from ostler.executors.discover import path_variable
 from ostler.executors.exit_status import result_from_error
 from ostler.executors.permissions import resolve_permissions
-from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor, collect_error_output
+from ostler.executors.program.executor import ProgramExecutor, collect_error_output
+from ostler.executors.program.spec import AgentSpec, LaunchOptions
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.process.protocol import CommandRunner
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ostler.executors.claude import tool_rules
 from ostler.executors.claude.evaluate import ClaudeReader
 from ostler.executors.discover import CLAUDE
-from ostler.executors.program import AgentSpec, LaunchOptions, ProgramExecutor
+from ostler.executors.program.executor import ProgramExecutor
+from ostler.executors.program.spec import AgentSpec, LaunchOptions
 from ostler.executors.protocol import Capabilities
 from ostler.executors.sandboxed.claude import NEEDS
 from ostler.model.call import Permissions

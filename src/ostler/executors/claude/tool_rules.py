@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from ostler.errors import Problem
-from ostler.executors.program import ExtraArguments
+from ostler.executors.program.spec import ExtraArguments
 from ostler.files.layout import Layout
 from ostler.model.call import AgentCall
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.config.home_files import KEY_MARK
-from ostler.executors.program import ProgramExecutor
+from ostler.executors.program.executor import ProgramExecutor
 from ostler.executors.protocol import Capabilities, Executor
 from ostler.executors.sandboxed.claude import NEEDS as CLAUDE_NEEDS
 from ostler.executors.sandboxed.codex import NEEDS as CODEX_NEEDS

@@ -179,7 +179,7 @@ class ModelPreflight:
         """Check models with the same program and login once, and record the result for each."""
         async with limit:
             started = self._clock.monotonic()
-            found = await self._check_one(group[0])
+            found = await self._check_first(group[0])
             seconds = self._clock.monotonic() - started
         async with self._changed:
             for model in group:
@@ -188,6 +188,14 @@ class ModelPreflight:
                 self._checked[model.name] = replace(found, name=model.name, is_limited=limited)
             self._changed.notify_all()
         self._report(group, found, seconds)
+
+    async def _check_first(self, model: ModelConfig) -> CheckedModel:
+        """Return the result; an exception is one, too, because the run waits for every result."""
+        try:
+            return await self._check_one(model)
+        except Exception as error:  # noqa: BLE001  (an executor of another package may raise anything)
+            message = f"its check failed: {type(error).__name__}: {error}"
+            return CheckedModel(model.name, model.executor, Code.AGENT_INCOMPATIBLE, message)
 
     async def _check_one(self, model: ModelConfig) -> CheckedModel:
         passed_at = self._passed.get(key := _group_key(model))

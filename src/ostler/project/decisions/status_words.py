@@ -13,7 +13,7 @@ _COMMANDS: dict[TaskStatus, str] = {
     _S.NEEDS_REVIEW: 'a gate asks for a review: [gates.phases] PHASE = "human"',
     _S.REVISION: "ostler reject {id} -m TEXT",
     _S.BLOCKED: "ostler pause {id}",
-    _S.DEFERRED: "ostler edit {id}   sets not_before",
+    _S.DEFERRED: "ostler set {id} not_before=TIME",
     _S.COMPLETED: "ostler approve {id}   or   ostler skip {id} --phase PHASE --reason TEXT",
     _S.APPROVED: "ostler approve {id}",
     _S.FAILED: "ostler cancel {id}",

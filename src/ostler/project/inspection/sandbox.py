@@ -16,7 +16,7 @@ from ostler.config.literal import quote
 from ostler.config.load import load_settings
 from ostler.config.settings import SandboxSettings
 from ostler.errors import OstlerError
-from ostler.executors.program import ProgramExecutor
+from ostler.executors.program.executor import ProgramExecutor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.sandbox import is_confined
 from ostler.process.runner import DefaultCommandRunner

@@ -1,7 +1,8 @@
 """Finds and ends orphans: processes of attempts and gates whose run is dead.
 
 A process is recognized by the marker in its environment, never by its name. It is an orphan when no run has
-claimed its task, when its attempt has ended, or when the process of the run that started it is gone.
+claimed its task, when its attempt has ended, or when the process of the run that started it is gone. The
+agent of a session without a task is an orphan when no process uses the session; that of a model check never.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import psutil
 
 from ostler.clock import format_rfc3339
 from ostler.model.ids import TaskId
+from ostler.project.agents.stored_session import is_in_use
 from ostler.project.processes.owner import is_owner_dead
-from ostler.project.processes.trees import ProcessTree, find_trees
+from ostler.project.processes.sessions import belongs_to_task, find_marked_session
+from ostler.project.processes.trees import Marker, ProcessTree, find_trees
 from ostler.project.project import Project
 from ostler.views.machine import OrphanView
 
@@ -62,6 +65,8 @@ def _is_orphan(project: Project, tree: ProcessTree) -> bool:
 def _explain(project: Project, tree: ProcessTree) -> str:
     """Return why the processes are orphans; empty: their run is alive."""
     task, number = TaskId(tree.marker.task), tree.marker.number
+    if not belongs_to_task(project, tree.marker):
+        return _explain_session(project, tree.marker)
     if not project.is_claimed(task):
         return "no run has claimed its task"
     if not number:
@@ -70,6 +75,11 @@ def _explain(project: Project, tree: ProcessTree) -> str:
     if attempt is None or attempt.status != "running":
         return "its attempt has ended"
     return "its run is dead" if is_owner_dead(attempt) else ""
+
+
+def _explain_session(project: Project, marker: Marker) -> str:
+    session = find_marked_session(project, marker)
+    return "" if session is None or is_in_use(project, session) else "no process uses its session"
 
 
 def _is_alive(pid: int) -> bool:

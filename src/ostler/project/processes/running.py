@@ -1,4 +1,4 @@
-"""Lists the attempts, gates and setup commands that run now."""
+"""Lists the attempts, sessions, gates and setup commands that run now."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from ostler.calls.models.slots import WorkerPool
 from ostler.clock import SystemClock, format_rfc3339
 from ostler.model.attempt import Attempt
 from ostler.model.ids import TaskId
+from ostler.project.agents.stored_session import is_in_use
+from ostler.project.processes.sessions import find_marked_session
 from ostler.project.processes.trees import ProcessTree, find_trees, idle_seconds
 from ostler.project.project import Project
 from ostler.views.machine import OtherProcessView, ProcessesView, RunningAttemptView
@@ -25,10 +27,16 @@ def read_processes(project: Project, everywhere: bool = False) -> ProcessesView:
     store = project.journal.store_id
     own = [tree for tree in trees if tree.marker.store == store]
     others = [tree for tree in own if not tree.marker.number and project.is_claimed(TaskId(tree.marker.task))]
+    sessions = [
+        tree for tree in own if (one := find_marked_session(project, tree.marker)) and is_in_use(project, one)
+    ]
     foreign = [tree for tree in trees if tree.marker.store != store] if everywhere else []
     return ProcessesView(
         attempts=(*view_running(project, attempts, own), *_view_foreign(foreign, now)),
-        others=tuple(_view_other(tree, now) for tree in (*others, *foreign) if not tree.marker.number),
+        others=(
+            *(_view_other(tree, now, "session") for tree in sessions),
+            *(_view_other(tree, now) for tree in (*others, *foreign) if not tree.marker.number),
+        ),
     )
 
 
@@ -87,7 +95,7 @@ def _view_foreign(trees: Iterable[ProcessTree], now: float) -> Iterable[RunningA
             )
 
 
-def _view_other(tree: ProcessTree, now: float) -> OtherProcessView:
+def _view_other(tree: ProcessTree, now: float, kind: str = "gate") -> OtherProcessView:
     return OtherProcessView(
         tree.marker.task,
         tree.program,
@@ -97,4 +105,5 @@ def _view_other(tree: ProcessTree, now: float) -> OtherProcessView:
         round(tree.cpu_seconds, 2),
         tree.cpu_percent(now),
         tree.memory_mb,
+        kind,
     )

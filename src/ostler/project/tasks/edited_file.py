@@ -19,6 +19,7 @@ from ostler.project.project import Project
 from ostler.project.tasks.edit import build_edit, find_changed_fields
 from ostler.prompt.task_text import write_task
 from ostler.secrets.redact import redact_text
+from ostler.text import format_size
 
 _LARGEST_BYTES = 10 * 1024 * 1024
 _TASK, _STATE = "task.md", "state.yaml"
@@ -100,7 +101,10 @@ def _read_text(path: Path) -> str | None:
     """Return the text; None if there is no file. Raises OstlerError for one that cannot be read."""
     try:
         with path.open("rb") as file:
-            return file.read(_LARGEST_BYTES).decode("utf-8")
+            data = file.read(_LARGEST_BYTES + 1)
+        if len(data) > _LARGEST_BYTES:
+            raise UsageError(f"{path.name} is larger than {format_size(_LARGEST_BYTES)}")
+        return data.decode("utf-8")
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:

@@ -15,7 +15,7 @@ from ostler.calls.sandbox.agent import AgentSandbox, open_agent_sandbox
 from ostler.calls.sandbox.beside import keep_open_beside
 from ostler.calls.sandbox.open import SandboxRequest, open_sandbox
 from ostler.calls.sandbox.workspace import Workspace
-from ostler.executors.program import ProgramExecutor
+from ostler.executors.program.executor import ProgramExecutor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AccessRefused, AgentEvent
 from ostler.model.command import Command, Launcher

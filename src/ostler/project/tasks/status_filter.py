@@ -8,7 +8,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ostler.config.expect import nearest
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.status import SPELLINGS, TaskStatus, read_status
@@ -74,6 +73,8 @@ def parse_status(text: str) -> TaskStatus:
     try:
         return read_status(text)
     except ValueError:
+        from ostler.config.expect import nearest  # noqa: PLC0415  (needed for an error message only)
+
         near = nearest(text, (*TaskStatus, *SPELLINGS))
         hint = f"did you mean {near}?" if near else f"use one of {', '.join(TaskStatus)}"
         raise UsageError(f"unknown status {text!r:.80}", hint) from None

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.model.budget import count_affordable, is_waiting_for_budget
+from ostler.model.task import FIRST_LATE_PRIORITY
 from ostler.views.forecast.needs import Need
 from ostler.views.forecast.rates import Rate
 
@@ -23,7 +24,6 @@ HORIZON_DAYS = 60  # nothing later is simulated
 _HORIZON_SECONDS = HORIZON_DAYS * 86_400.0
 _MOST_STEPS = 4000  # more than the five-hour windows of the horizon, for each priority
 _MOST_TRIES = 12  # limits that a task meets one after another
-_FIRST_LATE_PRIORITY = "P3"
 
 
 class WindowRoom(Struct, frozen=True):
@@ -295,7 +295,7 @@ class _Simulation:
         return found or (self._find_early(account, windows, at) if self._waits_for_reset(task) else None)
 
     def _waits_for_reset(self, task: QueuedTask) -> bool:
-        return self._capacity.early_seconds is not None and task.priority >= _FIRST_LATE_PRIORITY
+        return self._capacity.early_seconds is not None and task.priority >= FIRST_LATE_PRIORITY
 
     def _find_early(self, account: Account, windows: Sequence[_Window], at: float) -> Block | None:
         """Return the time before a reset that a task of the last priority waits for.

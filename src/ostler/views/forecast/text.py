@@ -57,7 +57,7 @@ def _describe_limit(forecast: Forecast) -> str:
         case "closed":
             return f"{forecast.account} accepts no calls until {until}"
         case "early":
-            return f"P3 tasks start before a reset, from {until}"
+            return f"P3 and P4 tasks start before a reset, from {until}"
 
 
 def _describe_end(forecast: Forecast, is_active: bool) -> str:

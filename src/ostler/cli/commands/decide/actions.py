@@ -24,7 +24,7 @@ from ostler.views.task import as_json as task_json
 
 _FLAGS = {
     "text": (("-m", "--message"), "TEXT"),
-    "reason": (("--reason",), "TEXT"),
+    "reason": (("-m", "--reason"), "TEXT"),
     "phase": (("--phase",), "NAME"),
     "budget_usd": (("--budget-usd",), "USD"),
     "model": (("--model",), "NAME"),
@@ -41,8 +41,11 @@ _BULK: dict[str, tuple[type[RetryFilter | ArchiveFilter], Callable[[Project, Any
     "retry": (RetryFilter, find_retryable),
     "archive": (ArchiveFilter, find_archivable),
 }
-# `rewind --to PHASE` reads better than --phase.
-_SPECIAL_FLAGS = {("rewind", "phase"): (("--to",), "PHASE")}
+# `rewind --to PHASE` reads better than --phase, and a rejection needs a reason, as a skip does.
+_SPECIAL_FLAGS = {
+    ("rewind", "phase"): (("--to",), "PHASE"),
+    ("reject", "text"): (("-m", "--reason", "--message"), "TEXT"),
+}
 
 
 def make_command(name: str) -> click.Command:

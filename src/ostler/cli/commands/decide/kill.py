@@ -41,8 +41,8 @@ def command(attempts: tuple[str, ...], now: bool, orphans: bool, dry_run: bool, 
     with open_project() as project:
         if orphans:
             return _end_orphans(project, 0 if now else project.settings.run.grace_seconds, dry_run, as_json)
-        targets = [_find_attempt(project, text) for text in dict.fromkeys(attempts)]
-        for target in dict.fromkeys(targets):
+        targets = list(dict.fromkeys(_find_attempt(project, text) for text in attempts))
+        for target in targets:
             apply_action(project, os.environ, target.task, "kill", attempt=target.number, now=now)
     if as_json:
         print_json({"schema": "ostler.killed/1", "attempts": [f"{one.task}:{one.number}" for one in targets]})

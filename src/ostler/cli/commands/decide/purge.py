@@ -19,6 +19,7 @@ from ostler.project.apply_action import apply_action
 from ostler.project.decisions.moments import parse_age
 from ostler.project.disposal.dispose import finish_disposals
 from ostler.project.disposal.plan import PurgedTask, PurgePlan, plan_purge
+from ostler.text import format_size
 
 DEFAULT_AGE = "30d"
 _MAX_BRANCHES = 3  # listed names
@@ -60,7 +61,7 @@ def command(
     if as_json:
         print_json(to_builtins(plan))
     elif plan.tasks and not dry_run:
-        print_hint(f"Purged {_count(len(plan.tasks), 'task')}; {_format_size(plan.bytes)} freed.")
+        print_hint(f"Purged {_count(len(plan.tasks), 'task')}; {format_size(plan.bytes)} freed.")
     return 0
 
 
@@ -100,7 +101,7 @@ def _format_row(one: PurgedTask) -> tuple[str, ...]:
         f"branch {one.branch}" if one.branch else "",
     ]
     age = format_age(datetime.fromisoformat(one.ended_at).timestamp())
-    return one.id, one.status, age, _format_size(one.bytes), to_one_line(", ".join(filter(None, parts)))
+    return one.id, one.status, age, format_size(one.bytes), to_one_line(", ".join(filter(None, parts)))
 
 
 def _summarize(plan: PurgePlan) -> str:
@@ -110,7 +111,7 @@ def _summarize(plan: PurgePlan) -> str:
     branches = sum(one.branch is not None for one in plan.tasks)
     refs = sum(len(one.refs) for one in plan.tasks)
     parts = [
-        f"{_format_size(plan.bytes)} of files",
+        f"{format_size(plan.bytes)} of files",
         _count(len(worktrees), "worktree") + note if worktrees else "",
         _count(refs, "ref") if refs else "",
         _count(branches, "branch", "branches") if branches else "",
@@ -120,10 +121,3 @@ def _summarize(plan: PurgePlan) -> str:
 
 def _count(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
-
-
-def _format_size(size: int) -> str:
-    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if size >= unit:
-            return f"{size / unit:.1f} {name}"
-    return f"{size} B"

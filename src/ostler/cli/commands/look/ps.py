@@ -20,7 +20,7 @@ from ostler.views.machine import OrphanView
 @click.option("--orphans", is_flag=True, help="List the processes that a dead run left behind.")
 @json_option
 def command(everywhere: bool, orphans: bool, as_json: bool) -> None:
-    """List the agents that run now, with their processes, and running gate and setup commands.
+    """List the agents that run now, with their processes, sessions, and gate and setup commands.
 
     CPU is the average share of one core since the start, of an agent and all its processes. IDLE is the time
     since its last output. Of other projects, only what their processes show is known.
@@ -40,7 +40,8 @@ def command(everywhere: bool, orphans: bool, as_json: bool) -> None:
     else:
         print_text(format_processes(view, with_project=everywhere))
     if left:
-        print_hint(f"{len(left)} orphans of a dead run are left.  Next: ostler ps --orphans")
+        count = f"{len(left)} orphans of dead runs are" if len(left) > 1 else "1 orphan of a dead run is"
+        print_hint(f"{count} left.  Next: ostler ps --orphans")
     elif view.attempts and sys.stdout.isatty():
         print_hint(f"\nNext: ostler log {view.attempts[0].task} -f   or   ostler kill {view.attempts[0].id}")
 

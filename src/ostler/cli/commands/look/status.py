@@ -23,7 +23,7 @@ from ostler.cli.terminal.text import (
 from ostler.clock import format_local_time
 from ostler.model.ids import TaskId
 from ostler.model.status import EXECUTABLE, TaskStatus
-from ostler.model.task import PRIORITIES
+from ostler.model.task import PRIORITY_NAMES, to_priority
 from ostler.project.active_runs import ActiveRun, list_active_runs
 from ostler.project.limits import find_start_hold, read_limits
 from ostler.project.project import Project
@@ -54,7 +54,12 @@ _PAGE = 50  # tasks on one page in a terminal
 @click.option(
     "--status", "statuses", metavar="WORD", multiple=True, help="Tasks with this status; repeatable."
 )
-@click.option("--priority", metavar="P", type=click.Choice(PRIORITIES), default=None, help="P0 to P3.")
+@click.option(
+    "--priority",
+    metavar="P",
+    type=click.Choice(PRIORITY_NAMES),
+    help="P0 to P4, or high, medium, low, background.",
+)
 @click.option("--feature", metavar="NAME", default="", help="Tasks of this slot pool.")
 @click.option("--tag", metavar="NAME", default="", help="Tasks with this tag.")
 @click.option(
@@ -93,7 +98,7 @@ def command(
         flags=tuple(flag for flag, is_set in given.items() if is_set),
         statuses=statuses,
         since=since,
-        priority=priority or "",
+        priority=to_priority(priority or ""),
         feature=feature,
         tag=tag,
         text=text,

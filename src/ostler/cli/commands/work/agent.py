@@ -39,6 +39,7 @@ from ostler.project.agents.stored_session import (
     RAW,
     AgentSession,
     find_session,
+    find_sessions,
     is_in_use,
     list_sessions,
     list_unreadable,
@@ -106,9 +107,9 @@ def list_all_sessions(as_json: bool) -> None:
 def spawn(
     role: str, prompt: str | None, file: str | None, executor: str | None, model: str, as_json: bool
 ) -> int:
-    """Start a session in this directory and print its id.
+    """Start a session without a task in this directory and print its id.
 
-    After Ctrl-C, continue with ostler agent resume.
+    After Ctrl-C, continue with ostler agent resume. To start the agent of a task, use ostler run ID.
     """
     text = _read_prompt(prompt, file)
     with open_project({"run.executor": executor} if executor else None, create=True) as project:
@@ -121,14 +122,24 @@ def spawn(
 
 @command.command("resume")
 @click.argument("session")
-@click.option("-p", "--prompt", metavar="TEXT", help="The prompt.")
+@click.argument("text", required=False, metavar="[TEXT]")
+@click.option("-p", "--prompt", metavar="TEXT", help="The prompt, instead of TEXT.")
 @click.option("-f", "--file", metavar="FILE.md", help="Read the prompt from a file; - reads stdin.")
 @json_option
-def resume(session: str, prompt: str | None, file: str | None, as_json: bool) -> int:
-    """Continue a session, in its own directory and with its own model."""
-    text = _read_prompt(prompt, file)
+def resume(session: str, text: str | None, prompt: str | None, file: str | None, as_json: bool) -> int:
+    """Continue a session with a prompt, in its own directory and with its own model."""
+    if text is not None and prompt is not None:
+        raise UsageError("pass the prompt either as an argument or with -p TEXT")
+    text = _read_prompt(prompt if text is None else text, file)
     with open_project() as project:
-        return asyncio.run(_run_call(project, find_session(project, session), text, as_json))
+        return asyncio.run(_run_call(project, _find_session(project, session), text, as_json))
+
+
+def _find_session(project: Project, session: str) -> AgentSession:
+    """Return the session; raises UsageError, which for the id of a task names the command for tasks."""
+    if not find_sessions(project, session) and (tasks := project.journal.find(session)):
+        raise UsageError(f"{tasks[0]} is a task, not a session", f"ostler resume {tasks[0]} -m TEXT")
+    return find_session(project, session)
 
 
 def _custom_roles(project: Project) -> list[str]:

@@ -41,6 +41,7 @@ _DRAFT = "draft.md"  # in the task's directory
     help="P0, which runs first, to P4; or high, medium, low, background.",
 )
 @click.option(
+    "-w",
     "--weight",
     metavar="SIZE",
     type=click.Choice(WEIGHTS),

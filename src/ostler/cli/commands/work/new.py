@@ -37,6 +37,7 @@ _REDACTED = (
 @click.option("-d", "--description", metavar="TEXT", help="The task in full.")
 @click.option("-f", "--file", metavar="FILE.md", help="Read the task from a Markdown file; - reads stdin.")
 @click.option(
+    "-w",
     "--weight",
     metavar="SIZE",
     type=click.Choice(WEIGHTS),

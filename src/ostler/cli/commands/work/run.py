@@ -69,6 +69,7 @@ _TITLE_COLUMNS = 72
     "--include-changes", is_flag=True, help="With -p or -f: start from a commit of your uncommitted changes."
 )
 @click.option(
+    "-w",
     "--weight",
     metavar="SIZE",
     type=click.Choice(WEIGHTS),

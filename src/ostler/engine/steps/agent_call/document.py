@@ -140,8 +140,9 @@ def _build_prompts(
         services.settings.documents.max_context_tokens,
     )
     note = describe_skill_files(skill, str(working_directory(context.state, services) / SKILL))
-    if not skill.has_more_files and not build().dropped:
-        return build(), SkillFilesNote()
+    prompts = build()
+    if not skill.has_more_files and not prompts.dropped:
+        return prompts, SkillFilesNote()
     return build(reserved=note.size), note
 
 

@@ -1,4 +1,4 @@
-"""Complete an outcome with the result of its task: branch, commit, diffstat, cost and last answer."""
+"""The outcomes of tasks, with their results: branch, commit, diffstat, cost and last answer."""
 
 from __future__ import annotations
 
@@ -10,17 +10,31 @@ from ostler.errors import OstlerError
 from ostler.files.layout import Layout
 from ostler.git.commit.diff import read_diff_stat
 from ostler.git.discovery import discover_repository
+from ostler.model.ids import TaskId
 from ostler.model.outcome import DiffStat, Outcome
 from ostler.model.rows import decode_state
 from ostler.model.state import State
+from ostler.project.project import Project
 from ostler.prompt.completion import strip_final_mark
 from ostler.store.sqlite import SqliteJournal
 
 _SUMMARY_CHARS = 2000
 
 
-def add_details(outcome: Outcome, layout: Layout, journal: SqliteJournal) -> Outcome:
-    """Return the outcome with what its task produced; unchanged for a task without a row."""
+def read_outcomes(project: Project, tasks: set[TaskId]) -> list[Outcome]:
+    """Return the outcomes of tasks that another run has run; without tasks that were removed meanwhile."""
+    views = [project.show(row.id) for row in project.journal.named_rows(sorted(tasks))]
+    return [Outcome(TaskId(v.id), v.status, v.code, v.message, v.warnings) for v in views]
+
+
+def add_details(outcomes: list[Outcome], layout: Layout) -> list[Outcome]:
+    """Return the outcomes with what their tasks produced; opens its own journal, to run in a thread."""
+    with SqliteJournal(layout.database) as journal:
+        return [add_result(outcome, layout, journal) for outcome in outcomes]
+
+
+def add_result(outcome: Outcome, layout: Layout, journal: SqliteJournal) -> Outcome:
+    """Return the outcome with the result of its task; unchanged for a task without a row."""
     row = journal.row(outcome.task_id)
     if row is None:
         return outcome

@@ -1,0 +1,78 @@
+"""Commands that people know from other programs, and the commands to use here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ostler.config.expect import nearest
+
+_DELETE = "ostler rm for a task that never ran, ostler archive or ostler purge for an ended one"
+_STOP = "ostler cancel, or ostler pause to continue later"
+_REVIEW = "ostler status to see what waits for you, then ostler approve or ostler reject"
+
+# A key with two words has precedence over its first word.
+SYNONYMS = {
+    "list": "ostler status",
+    "ls": "ostler status",
+    "tasks": "ostler status",
+    "task": "ostler status, ostler new or ostler set",
+    "task list": "ostler status",
+    "task status": "ostler show ID",
+    "task add": "ostler new TITLE",
+    "task new": "ostler new TITLE",
+    "task set": "ostler set ID FIELD=VALUE, or ostler pause, resume or cancel for the status",
+    "task abandon": "ostler cancel ID",
+    "task input": "ostler new TITLE --skill NAME --input PATH",
+    "task output": "ostler new TITLE --skill NAME --output PATH",
+    "task-new": "ostler new TITLE",
+    "add": "ostler new",
+    "create": "ostler new",
+    "start": "ostler run, or ostler run --all for every ready task",
+    "up": "ostler worker, or ostler run --all --detach",
+    "down": _STOP,
+    "stop": _STOP,
+    "abandon": "ostler cancel",
+    "close": "ostler cancel, or ostler archive for an ended task",
+    "restart": "ostler retry, or ostler rewind ID --to PHASE",
+    "reset": "ostler retry, or ostler rewind ID --to PHASE",
+    "advance": "ostler run ID, or ostler skip ID --phase NAME --reason TEXT",
+    "finalize": "ostler merge",
+    "answer": "ostler resume ID -m TEXT",
+    "reply": "ostler resume ID -m TEXT",
+    "logs": "ostler log",
+    "delete": _DELETE,
+    "remove": _DELETE,
+    "hide": "ostler archive",
+    "review": _REVIEW,
+    "decision": _REVIEW,
+    "decisions": _REVIEW,
+    "deadletter": "ostler status --failed, then ostler retry --failed",
+    "reschedule": "ostler set ID not_before=TIME",
+    "decompose": "ostler import --checklist FILE",
+    "processes": "ostler ps",
+    "monitor": "ostler watch",
+    "dashboard": "ostler serve, or ostler watch in the terminal",
+    "checkpoint": "ostler show ID for the commits of a task, ostler run ID to continue it",
+    "session": "ostler agent sessions, or ostler attach ID for a task",
+    "sessions": "ostler agent sessions, or ostler attach ID for a task",
+    "prompt": "ostler agent list; the prompts of roles are files in .agents/roles",
+    "template": "ostler new -f FILE.md",
+    "goal": "ostler pipeline run, or ostler new TITLE --skill NAME",
+    "skill": "ostler skills",
+    "budget": "ostler cost; ostler config show lists the settings of budget",
+    "telemetry": "ostler config show, section telemetry",
+    "settings": "ostler config",
+    "quota": "ostler limits",
+    "usage": "ostler cost, or ostler limits for the windows of accounts",
+    "version": "ostler --version",
+}
+
+
+def describe_unknown(args: Sequence[str], commands: Iterable[str]) -> str:
+    """Return the error for an unknown command, with the command to use where one is close."""
+    for name in (" ".join(args[:2]), args[0]):
+        if name in SYNONYMS:
+            return f'unknown command "{name}": use {SYNONYMS[name]}'
+    closest = nearest(args[0], [*commands, *SYNONYMS])
+    suggestion = SYNONYMS.get(closest or "", f"ostler {closest}")
+    return f'unknown command "{args[0]}"' + (f": did you mean {suggestion}?" if closest else "")

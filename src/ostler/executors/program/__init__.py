@@ -1,0 +1,1 @@
+"""Runs an agent program that is described by an AgentSpec."""
