@@ -28,6 +28,9 @@ from ostler.model.status import TaskStatus
 SESSION_RULES = 3
 """From these rules on, a phase to which the work returns continues its session and its iterations."""
 
+RETURN_RULES = 4
+"""From these rules on, feedback about a phase that is blocked goes to the phase whose work it checks."""
+
 _STUCK_AFTER = 3
 _FINISHED = ("completed", "skipped")
 _DEFAULT_RETRY_PHASE = "implement"
@@ -238,6 +241,13 @@ def find_retry_phase(state: State) -> int:
     name = _DEFAULT_RETRY_PHASE if after_phases else state.current.retry_to
     found = state.plan.index(name) if name else None
     return state.phase if found is None or found > state.phase else found
+
+
+def checks_earlier_work(state: State, name: str) -> bool:
+    """Return whether the phase reports its findings as blocked: an earlier phase has to correct them."""
+    index = state.plan.index(name)
+    back = None if index is None else state.plan.index(state.plan.phases[index].retry_to)
+    return index is not None and back is not None and back < index
 
 
 def send_back_for_retry(state: State, feedback_seq: int) -> State:
