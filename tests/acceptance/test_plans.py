@@ -241,3 +241,19 @@ def test_a_task_that_used_all_its_steps_is_paused(world: WorkflowWorld) -> None:
     world.ostler("run", task, code=5)
     assert world.show(task)["code"] == "ITERATION_LIMIT"
     assert before < len(world.started()) <= 2 * before
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("", "names no phase"),
+        (" , ", "names no phase"),
+        ("merge", "name merge"),
+        ("a/b", "invalid phase name"),
+    ],
+)
+def test_a_list_of_phases_that_no_task_can_have_is_refused(
+    world: WorkflowWorld, names: str, message: str
+) -> None:
+    """An empty value, invalid names and the name of the gate before publishing."""
+    assert message in world.ostler("new", "Greet", "--phases", names, code=2).stderr
