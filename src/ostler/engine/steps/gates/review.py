@@ -67,7 +67,8 @@ async def _review_in(
         if (review := parse_review(outcome.result.text, outcome.prompt)) is not None:
             return _build_gate_result(review, outcome)
         answer_path = outcome.answer
-    return GateResult("could_not_run", "the reviewer gave no readable verdict in two attempts", answer_path)
+    reason = "the reviewer gave no readable verdict in two attempts"
+    return GateResult("could_not_run", reason, answer_path, cause="reviewer")
 
 
 def _build_gate_result(review: Review, outcome: CallOutcome) -> GateResult:
@@ -87,7 +88,8 @@ def _build_failure(outcome: CallOutcome, services: StepServices) -> ReviewOutcom
         return TaskDeferred(code, result.message, outcome.resumes_at)
     if code is Code.BUDGET_EXCEEDED and services.settings.budget.on_exceed == "pause":
         return TaskPaused(code, result.message)
-    return GateResult("could_not_run", f"the reviewer could not be called: {code}: {result.message}")
+    reason = f"the reviewer could not be called: {code}: {result.message}"
+    return GateResult("could_not_run", reason, cause="reviewer")
 
 
 def _describe_change(step: CheckGate, context: TaskContext, services: StepServices) -> str:
