@@ -19,8 +19,8 @@ from ostler.engine.core.verdicts import (
     store_gate,
 )
 from ostler.errors import Code
-from ostler.model.event import GateDecided
-from ostler.model.notice import PhaseCompleted
+from ostler.model.event import CallEnded, Event, GateDecided
+from ostler.model.notice import PhaseCompleted, PhaseRetried
 from ostler.model.plan import MERGE, Gate
 from ostler.model.state import Ending, GateState, PhaseState, PhaseStatus, Stage, State
 from ostler.model.status import TaskStatus
@@ -288,6 +288,15 @@ def _continue_session(state: State, before: PhaseState) -> State:
     phase = replace(state.phases[state.phase], first_round=before.first_round)
     phase = replace(phase, iterations=before.iterations, extra_iterations=before.iterations)
     return replace_phase(state, state.phase, phase)
+
+
+def list_returns(before: State, after: State, event: Event) -> tuple[PhaseRetried, ...]:
+    """Return a notice if a blocked phase sent the work back; the notice of a gate comes from its step."""
+    retries = after.phases[before.phase].retries if before.phase < len(after.phases) else 0
+    if not isinstance(event, CallEnded) or retries <= before.phases[before.phase].retries:
+        return ()
+    returned = PhaseRetried(event.phase, after.current.id, retries, code=event.code, message=event.message)
+    return (returned,)
 
 
 def list_completed_phases(before: State, after: State) -> tuple[PhaseCompleted, ...]:
