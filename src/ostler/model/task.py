@@ -15,6 +15,7 @@ PriorityName = Literal["P0", "P1", "P2", "P3", "P4", "high", "medium", "low", "b
 WEIGHTS: tuple[Weight, ...] = get_args(Weight)
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 PRIORITY_NAMES: tuple[PriorityName, ...] = get_args(PriorityName)
+REVIEWER = "reviewer"  # the role whose agent decides at ai gates
 PRIORITY_WORDS: dict[str, Priority] = {"high": "P0", "medium": "P2", "low": "P3", "background": "P4"}
 
 
