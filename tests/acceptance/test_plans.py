@@ -241,3 +241,37 @@ def test_a_task_that_used_all_its_steps_is_paused(world: WorkflowWorld) -> None:
     world.ostler("run", task, code=5)
     assert world.show(task)["code"] == "ITERATION_LIMIT"
     assert before < len(world.started()) <= 2 * before
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ("", "names no phase"),
+        (" , ", "names no phase"),
+        ("merge", "name merge"),
+        ("a/b", "invalid phase name"),
+    ],
+)
+def test_a_list_of_phases_that_no_task_can_have_is_refused(
+    world: WorkflowWorld, names: str, message: str
+) -> None:
+    """An empty value, invalid names and the name of the gate before publishing."""
+    assert message in world.ostler("new", "Greet", "--phases", names, code=2).stderr
+
+
+def test_a_blocked_check_is_shown_as_a_retry_and_takes_feedback(world: WorkflowWorld) -> None:
+    """C105: the events have the reason; when no retry is left, `resume -m` sends the work back once more."""
+    broken = {"contains": "This phase: test", "text": "<phase_blocked>add(3, 4) is 8</phase_blocked>"}
+    world.behave(when=[*TELLERS, broken], files={})
+    world.environ["OSTLER_PHASES__MAX_PHASE_RETRIES"] = "1"
+    task = world.new("Add", "--weight", "small")
+    world.ostler("run", task, code=4)
+    (back,) = [one for one in world.events(task) if one["type"] == "phase_retried"]
+    assert (back["phase"], back["to"], back["attempt"]) == ("test", "implement", 1)
+    assert (back["code"], back["message"]) == ("AGENT_BLOCKED", "add(3, 4) is 8")
+    world.ostler("resume", task, "-m", "Start from zero.")
+    world.ostler("run", task, code=4)
+    last = [one["phase"] for one in world.show(task)["attempts"]][-2:]
+    assert last == ["implement", "test"]
+    prompt = world.received_prompts()[-2]
+    assert "add(3, 4) is 8" in prompt and "Start from zero." in prompt

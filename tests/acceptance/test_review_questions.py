@@ -35,6 +35,7 @@ def test_two_unreadable_answers_are_two_requests(world: World) -> None:
     shown, llm = review(world, "I like it.", "I still like it.", code=4)
     assert len(llm.prompts) == 2
     assert "two attempts" in shown["message"]
+    assert shown["obstacle"] == "reviewer"
 
 
 @pytest.mark.sampled(1)

@@ -301,6 +301,19 @@ def test_files_of_unknown_origin_are_not_deleted(world: World):
     assert (world.path / "precious").exists()
 
 
+def test_a_directory_in_the_place_of_a_pruned_worktree_is_not_adopted(world: World):
+    """Its missing files would be committed as deleted."""
+    worktree = world.prepare()
+    shutil.rmtree(world.path)
+    shutil.rmtree(worktree.repository.git_dir)
+    world.path.mkdir()
+    (world.path / "precious").write_text("p")
+    with pytest.raises(GitError) as caught:
+        world.prepare()
+    assert caught.value.code is Code.WORKTREE_LOST and "is not a worktree" in caught.value.message
+    assert (world.path / "precious").exists()
+
+
 def test_the_users_missing_worktrees_stay_registered(world: World, tmp_path: Path):
     """A worktree on a disk that is not mounted is not touched."""
     git(world.project, "worktree", "add", "-q", "-b", "usb", str(tmp_path / "usb"))

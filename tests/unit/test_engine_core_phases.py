@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from ostler.engine.core.decide import decide
 from ostler.engine.core.evolve import evolve, fold
+from ostler.engine.core.moves import RETURN_RULES
 from ostler.engine.core.step import CallAgent, CheckGate, Checkpoint, Finish
 from ostler.errors import Code
 from ostler.model.event import (
@@ -33,6 +34,7 @@ CLAIMED, STARTED = TaskClaimed("r1"), TaskStarted("/w", "ostler/greet-ab12", "ab
 IMPLEMENTED = (CallEnded("implement", 1, "complete"), CheckpointMade("implement", "one"))
 TESTED = (CallEnded("test", 1, "complete"), CheckpointMade("test", "two"))
 FAILS = GateDecided("test", "command", "fail", "1 failed", "two", signature="same")
+PASSES = GateDecided("test", "command", "pass", "", "two")
 CANNOT = GateDecided("test", "command", "could_not_run", "no such program", "two")
 
 
@@ -124,6 +126,21 @@ def test_a_gate_that_could_not_run_is_asked_again_by_resume() -> None:
         "implement",
         stopped.seq + 1,
     )
+
+
+def test_feedback_about_a_blocked_check_goes_to_the_work_that_it_checks() -> None:
+    """Without text, or with a question of the agent, the phase itself continues."""
+    finds = CallEnded("validate", 1, "blocked", Code.AGENT_BLOCKED, "R1 does not hold")
+    asks = CallEnded("validate", 1, "blocked", Code.NEEDS_INPUT, "Which port?")
+    done, says = (*IMPLEMENTED, *TESTED, PASSES), DecisionRecorded("resume", "use 8080")
+    found = after(*done, finds, TaskBlocked(Code.AGENT_BLOCKED, "R1"), retries=0)
+    asked = after(*done, asks, TaskBlocked(Code.NEEDS_INPUT, "Which port?"), retries=0)
+    old, found, asked = found, replace(found, rules=RETURN_RULES), replace(asked, rules=RETURN_RULES)
+    back = answered(found, "", says)
+    assert (back.current.id, back.retry_of, back.feedback_seq) == ("implement", "validate", found.seq + 1)
+    assert answered(found, "", DecisionRecorded("resume")).current.id == "validate"
+    assert answered(asked, "", says).current.id == "validate"
+    assert answered(old, "", says).current.id == "validate"
 
 
 def test_a_refusal_that_is_resumed_points_to_the_persons_record() -> None:

@@ -64,6 +64,28 @@ SETTINGS = [
         "e ostler.toml:2: phases.options.test.depends_on: dependency cycle: test -> spec -> test",
     ),
     (
+        "[phases.plans]\nsmall = []\n",
+        "e ostler.toml:2: phases.plans.small: no phase is listed; list phases, such as implement, test",
+    ),
+    (
+        '[phases.plans]\nsmall = ["test", "test"]\n',
+        "e ostler.toml:2: phases.plans.small: phase test is listed twice; list each phase once",
+    ),
+    (
+        '[phases.plans]\nsmall = ["../x"]\n',
+        "e ostler.toml:2: phases.plans.small: invalid phase name '../x'; "
+        "use at most 40 letters, digits, - and _",
+    ),
+    (
+        '[phases.plans]\nsmall = ["merge"]\n',
+        "e ostler.toml:2: phases.plans.small: no phase can have the name merge; "
+        "it is the gate before publishing; use another name",
+    ),
+    (
+        '[gates.commands]\ntest = " "\n',
+        "e ostler.toml:2: gates.commands.test: the command is empty; remove it, or write a command",
+    ),
+    (
         '[gates.phases]\ntest = "command"\n',
         "e ostler.toml:2: gates.phases.test: it has no command; set gates.commands.test",
     ),

@@ -8,7 +8,7 @@ import pytest
 
 from ostler.config.load import Loaded, load_settings
 from ostler.model.model_config import ModelConfig
-from ostler.model.task import Task
+from ostler.model.task import Output, Task
 from ostler.project.agents.model_choice import select_models
 
 ROWS = """
@@ -57,6 +57,7 @@ ALONE = [
     ("", Task("t"), {"model": "flag", "executor": "codex"}, ModelConfig("flag", "codex", "flag")),
     ("", Task("t", executor="qwen"), {"executor": "codex"}, ModelConfig("qwen", "qwen")),
     (AGENTS, Task("t"), {}, ModelConfig("codex", "codex")),
+    (AGENTS, Task("t", role="reviewer", output=Output("outputs/a.md")), {}, ModelConfig("gemini", "gemini")),
     (TIERS, Task("t", model="haiku"), {}, ModelConfig("claude-haiku", "claude", "claude-haiku")),
     (f'run.model = "haiku"\n{TIERS}', Task("t"), {}, ModelConfig("claude-haiku", "claude", "claude-haiku")),
     (TIERS, Task("t", model="opus"), {}, ModelConfig("opus", "claude", "opus")),

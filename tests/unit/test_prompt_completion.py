@@ -14,7 +14,7 @@ from ostler.prompt.completion import (
     strip_marks,
 )
 
-DONE, WHY = Mark("complete"), Mark("blocked", "no key")
+DONE, MORE, WHY = Mark("complete"), Mark("continue"), Mark("blocked", "no key")
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,10 @@ DONE, WHY = Mark("complete"), Mark("blocked", "no key")
         ("<phase_complete> TRUE </phase_complete>", DONE),
         ("<implement_complete>true</implement_complete>", DONE),
         ("<test_complete>true</test_complete>", None),
-        ("<phase_complete>false</phase_complete>", None),
+        ("<phase_complete>false</phase_complete>", MORE),
+        ("<phase_complete>true</phase_complete> no: <implement_complete>False</implement_complete>", MORE),
+        ("<phase_complete>false</phase_complete> now: <phase_complete>true</phase_complete>", DONE),
+        ("<test_complete>false</test_complete>", None),
         ("<phase_blocked>no key</phase_blocked>", WHY),
         ("<phase_blocked>\nno key\n</phase_blocked>", WHY),
         ("<phase_blocked>reason: no key</phase_blocked>", WHY),
@@ -88,7 +91,7 @@ def test_a_fence_in_the_prompt_does_not_open_the_agents_block() -> None:
         ("Oil it.\n<phase_complete>true</phase_complete>", "Oil it.\n"),
         ("<spec_complete> TRUE </spec_complete>x", "x"),
         ("<phase_blocked>no key</phase_blocked>", "no key"),
-        ("<phase_complete>false</phase_complete>", "<phase_complete>false</phase_complete>"),
+        ("Half.<phase_complete>false</phase_complete>", "Half."),
         ("<a_complete>true</b_complete>", "<a_complete>true</b_complete>"),
     ],
 )

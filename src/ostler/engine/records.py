@@ -14,7 +14,7 @@ from ostler.model.state import State
 from ostler.secrets.redact import redact_struct
 from ostler.store.journal import Journal
 
-RULES = 3
+RULES = 4
 """Version of the decide and evolve rules for new tasks; incremented when they change."""
 
 

@@ -9,7 +9,7 @@ from ostler.calls.attempts.kept_answer import delete_kept_answer
 from ostler.calls.attempts.running import KillRequest
 from ostler.engine.core.decide import decide
 from ostler.engine.core.evolve import evolve
-from ostler.engine.core.moves import list_completed_phases
+from ostler.engine.core.moves import list_completed_phases, list_returns
 from ostler.engine.core.repeats import bound_failures, find_delay
 from ostler.engine.core.step import CallAgent, CheckFinal, CheckGate, Step
 from ostler.engine.records import RULES
@@ -214,7 +214,11 @@ class TaskRunner:
         while True:
             record = Record(state.task, state.seq + 1, self._services.clock.now(), event, step, basis)
             after = evolve(state, record)
-            notices_after = (*notices, *list_completed_phases(state, after))
+            notices_after = (
+                *notices,
+                *list_returns(state, after, event),
+                *list_completed_phases(state, after),
+            )
             if await self._services.writer.append(record, build_row(after), notices_after):
                 break
             state = self._catch_up(state)

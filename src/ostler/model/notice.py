@@ -71,6 +71,8 @@ class PhaseRetried(Body, frozen=True, tag="phase_retried"):
     to: str
     attempt: int
     context: str = ""  # path of the text for the next call, relative to the task's directory
+    code: Code | None = None  # null: its gate rejected the work
+    message: str = ""  # the reason of a blocked phase
 
 
 class AgentReported(Body, frozen=True, tag="agent_reported"):

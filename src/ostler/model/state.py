@@ -23,7 +23,9 @@ PhaseStatus = Literal["pending", "running", "completed", "failed", "skipped"]
 # overruled: a person approved what the gate did not pass; not_checked: there was nothing to check it with
 GateVerdict = Literal["pass", "fail", "could_not_run", "pending", "skipped", "overruled", "not_checked"]
 # Why a gate could not run; each has its own next step.
-GateObstacle = Literal["missing program", "isolation", "timeout", "network", "killed", "setup", "refused"]
+GateObstacle = Literal[
+    "missing program", "isolation", "timeout", "network", "killed", "setup", "refused", "reviewer"
+]
 BY_TIMEOUT = "a timeout"
 """`by` of a decision that `gates.human_timeout_action` made; no user name contains a space."""
 

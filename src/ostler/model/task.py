@@ -16,6 +16,7 @@ WEIGHTS: tuple[Weight, ...] = get_args(Weight)
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 PRIORITY_NAMES: tuple[PriorityName, ...] = get_args(PriorityName)
 FIRST_LATE_PRIORITY: Priority = "P3"  # with limits.use_before_reset, it and P4 start before a reset
+REVIEWER = "reviewer"  # the role whose agent decides at ai gates
 PRIORITY_WORDS: dict[str, Priority] = {"high": "P0", "medium": "P2", "low": "P3", "background": "P4"}
 
 

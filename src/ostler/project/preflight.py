@@ -19,7 +19,7 @@ from ostler.git.repository import Repository
 from ostler.model.ids import TaskId
 from ostler.model.model_config import ModelConfig
 from ostler.model.status import EXECUTABLE, TERMINAL
-from ostler.model.task import Task
+from ostler.model.task import REVIEWER, Task
 from ostler.project.agents.executors import check_permissions
 from ostler.project.agents.model_choice import select_models
 from ostler.project.inspection.confinement import find_unavailable_tier
@@ -35,7 +35,6 @@ from ostler.sandbox.box.tiers import choose_tier
 from ostler.skills.content import load_skill_content
 from ostler.skills.outputs import is_always_file
 
-_REVIEWER = "reviewer"
 _NAMED = 3  # tasks in a message; the others are counted
 
 
@@ -214,7 +213,7 @@ class TaskChecks:
             except OstlerError:
                 return []  # a saved task has its plan; a new one is refused when it is added
             gates = (*(phase.gate for phase in plan.phases), plan.merge_gate)
-            reviewers = [_REVIEWER] if any(gate.type == "ai" for gate in gates) else []
+            reviewers = [REVIEWER] if any(gate.type == "ai" for gate in gates) else []
             self._roles[key] = [*{phase.role for phase in plan.phases if phase.role}, *reviewers]
         return self._roles[key]
 
@@ -232,7 +231,7 @@ def _find_default_suffix(task: Task, setup: Setup) -> str:
 def _with_role(task: Task, role: str, project: Project) -> Task:
     """Return the task as its calls in this role select their models."""
     own = replace(task, role=role)
-    is_assigned = role == _REVIEWER and role in project.settings.agents
+    is_assigned = role == REVIEWER and role in project.settings.agents
     return replace(own, executor="", model="") if is_assigned else own
 
 

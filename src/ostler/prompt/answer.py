@@ -47,7 +47,7 @@ _TOKEN = re.compile(r'[{}]|"(?:[^"\\\n]|\\.)*+"?')  # braces in a string are tex
 
 
 class Mark(Struct, frozen=True):
-    """The agent's verdict on its phase: complete, blocked, or (only in a structured answer) continue."""
+    """The agent's verdict on its phase: complete, blocked or continue (more to do)."""
 
     kind: Literal["complete", "blocked", "continue"]
     reason: str = ""

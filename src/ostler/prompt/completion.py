@@ -10,10 +10,11 @@ from ostler.prompt.code import strip_code
 
 # Possessive, without backtracking, so that the time is linear.
 _BLOCKED = r"<phase_blocked>(?P<reason>[^<]*+(?:<(?!/?phase_blocked>)[^<]*+)*+)</phase_blocked>"
-_ANY = re.compile(rf"<(\w+)_complete>\s*+true\s*+</\1_complete>|{_BLOCKED}", re.IGNORECASE)
+_VALUE = r"\s*+(?P<value>true|false)\s*+"  # false: not complete yet
+_ANY = re.compile(rf"<(\w+)_complete>{_VALUE}</\1_complete>|{_BLOCKED}", re.IGNORECASE)
 _REASON_LABEL = re.compile(r"\A\s*+reason\s*+:", re.IGNORECASE)
 _TAG = re.compile(r"_complete>|phase_blocked>", re.IGNORECASE)
-_ONLY_MARKS = re.compile(r"(?:\s++|true|</?\w+_(?:complete|blocked)>)*+", re.IGNORECASE)
+_ONLY_MARKS = re.compile(r"(?:\s++|true|false|</?\w+_(?:complete|blocked)>)*+", re.IGNORECASE)
 
 
 def check_phase_completion(
@@ -26,7 +27,7 @@ def check_phase_completion(
     if structured and (answer := read_answer(text, prompt)) is not None:
         return answer
     tag = rf"(?:phase|{re.escape(phase)})"
-    marks = re.compile(rf"<{tag}_complete>\s*+true\s*+</{tag}_complete>|{_BLOCKED}", re.IGNORECASE)
+    marks = re.compile(rf"<{tag}_complete>{_VALUE}</{tag}_complete>|{_BLOCKED}", re.IGNORECASE)
     last: re.Match[str] | None = None
     for found in marks.finditer(strip_code("\n".join(_drop_echoed_lines(text, prompt)))):
         last = found
@@ -68,9 +69,9 @@ def _find_final_mark(text: str) -> re.Match[str] | None:
 
 
 def _to_mark(found: re.Match[str]) -> Mark:
-    reason = found["reason"]
+    reason, value = found["reason"], found["value"]
     if reason is None:
-        return Mark("complete")
+        return Mark("complete" if value.lower() == "true" else "continue")
     return Mark("blocked", _REASON_LABEL.sub("", reason).strip() or NO_REASON)
 
 

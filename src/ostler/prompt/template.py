@@ -43,6 +43,11 @@ class _Tag(Struct, frozen=True):
     line_end: str  # the line end of a value that is alone on its line
 
 
+def is_phase_name(name: str) -> bool:
+    """Return whether a phase can have this name, which is part of file names."""
+    return _PHASE.fullmatch(name) is not None
+
+
 def find_template(phase: str, task_text: str, texts: Mapping[str, str], root: Path) -> Template:
     """Return the text of the task, that of [phases.prompts], the project's file or the built-in template."""
     if task_text.strip():
@@ -54,7 +59,7 @@ def load_template(phase: str, inline: str, root: Path, source: str = "") -> Temp
     """Return the inline text, the project's file, the built-in template or the general one; raises
     UsageError.
     """
-    if not _PHASE.fullmatch(phase):
+    if not is_phase_name(phase):
         raise _invalid(f"invalid phase name {phase!r:.80}", "use at most 40 letters, digits, - and _")
     template = _find(phase, inline, root, source)
     if not template.text.strip():

@@ -77,6 +77,7 @@ _OBSTACLES: dict[GateObstacle, str] = {
     "killed": "free memory, or find what killed the gate's command; then",
     "refused": "allow what the sandbox refused with the setting that   ostler show {id}   names, then   "
     "ostler config accept   and",
+    "reviewer": "ostler log {id}   shows the reviewer's answer; to ask again, or to decide yourself:",
     "setup": "correct [workspace] in ostler.toml; then   ostler config accept   and",
 }
 _PERMISSION_DENIED = "ostler log {id}   shows what was denied; allow it, then   ostler resume {id}"

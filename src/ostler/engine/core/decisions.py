@@ -8,8 +8,10 @@ from msgspec.structs import replace
 
 from ostler.engine.core.left import forget_details
 from ostler.engine.core.moves import (
+    RETURN_RULES,
     advance,
     apply_gate_decided,
+    checks_earlier_work,
     reset_phases,
     send_back_for_retry,
 )
@@ -100,9 +102,16 @@ def _resume(state: State, event: DecisionRecorded) -> State:
     repeats_gate = state.code is Code.GATE_UNRUNNABLE and not event.text
     can_merge = state.stage is Stage.PUBLISHING or (state.stage is Stage.NEW and state.conflict_commit)
     has_conflict = state.code is Code.MERGE_CONFLICT and can_merge and event.text
-    if has_conflict or (rejected and not repeats_gate):
+    if has_conflict or (rejected and not repeats_gate) or (event.text and _has_findings(state)):
         return send_back_for_retry(resumed, state.seq + 1)
     return replace(resumed, conflict_commit=None, rebases=0)
+
+
+def _has_findings(state: State) -> bool:
+    """Return whether a phase that checks earlier work is blocked by what it found."""
+    blocked = state.status is _S.BLOCKED and state.code is Code.AGENT_BLOCKED
+    working = state.stage in (Stage.READY, Stage.ITERATED) and state.rules >= RETURN_RULES
+    return blocked and working and checks_earlier_work(state, state.current.id)
 
 
 def _answer_proposal(state: State, event: DecisionRecorded) -> State:

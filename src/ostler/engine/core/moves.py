@@ -19,14 +19,17 @@ from ostler.engine.core.verdicts import (
     store_gate,
 )
 from ostler.errors import Code
-from ostler.model.event import GateDecided
-from ostler.model.notice import PhaseCompleted
+from ostler.model.event import CallEnded, Event, GateDecided
+from ostler.model.notice import PhaseCompleted, PhaseRetried
 from ostler.model.plan import MERGE, Gate
 from ostler.model.state import Ending, GateState, PhaseState, PhaseStatus, Stage, State
 from ostler.model.status import TaskStatus
 
 SESSION_RULES = 3
 """From these rules on, a phase to which the work returns continues its session and its iterations."""
+
+RETURN_RULES = 4
+"""From these rules on, feedback about a phase that is blocked goes to the phase whose work it checks."""
 
 _STUCK_AFTER = 3
 _FINISHED = ("completed", "skipped")
@@ -240,6 +243,13 @@ def find_retry_phase(state: State) -> int:
     return state.phase if found is None or found > state.phase else found
 
 
+def checks_earlier_work(state: State, name: str) -> bool:
+    """Return whether the phase reports its findings as blocked: an earlier phase has to correct them."""
+    index = state.plan.index(name)
+    back = None if index is None else state.plan.index(state.plan.phases[index].retry_to)
+    return index is not None and back is not None and back < index
+
+
 def send_back_for_retry(state: State, feedback_seq: int) -> State:
     """Repeat the work with the record `feedback_seq` in the next prompt."""
     failed = state.phases[state.phase]
@@ -278,6 +288,15 @@ def _continue_session(state: State, before: PhaseState) -> State:
     phase = replace(state.phases[state.phase], first_round=before.first_round)
     phase = replace(phase, iterations=before.iterations, extra_iterations=before.iterations)
     return replace_phase(state, state.phase, phase)
+
+
+def list_returns(before: State, after: State, event: Event) -> tuple[PhaseRetried, ...]:
+    """Return a notice if a blocked phase sent the work back; the notice of a gate comes from its step."""
+    retries = after.phases[before.phase].retries if before.phase < len(after.phases) else 0
+    if not isinstance(event, CallEnded) or retries <= before.phases[before.phase].retries:
+        return ()
+    returned = PhaseRetried(event.phase, after.current.id, retries, code=event.code, message=event.message)
+    return (returned,)
 
 
 def list_completed_phases(before: State, after: State) -> tuple[PhaseCompleted, ...]:

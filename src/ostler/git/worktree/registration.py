@@ -70,6 +70,13 @@ def register_worktree(worktree: Worktree) -> None:
     restore_pointers(worktree)
 
 
+def has_pointer(worktree: Worktree) -> bool:
+    """Return whether the directory was the worktree of this name, also in a project that was moved."""
+    pointer = _read(worktree.path / ".git").rstrip(b"\n")
+    name = os.fsencode(worktree.repository.git_dir.name)
+    return pointer.startswith(b"gitdir: ") and pointer.endswith(b"/" + name)
+
+
 def unregister_worktree(worktree: Worktree) -> None:
     """Remove one registration. `git worktree prune` would also remove missing worktrees of the user."""
     git_dir = worktree.repository.git_dir

@@ -20,6 +20,7 @@ from ostler.git.run.lock import hold_lock
 from ostler.git.worktree.registration import (
     INCOMPLETE_REASON,
     WorktreeState,
+    has_pointer,
     inspect_worktree,
     register_worktree,
     restore_pointers,
@@ -145,6 +146,10 @@ def _restore_registration(project: Repository, worktree: Worktree, task: str) ->
     tip = _read_branch_tip(project, worktree)
     if not tip:
         message = f"{worktree.path} has files but no branch: {worktree.branch} does not exist"
+        raise GitError(Code.WORKTREE_LOST, message, "move that directory away")
+    if not has_pointer(worktree):
+        # Its missing files would be committed as deleted.
+        message = f"{worktree.path} has files and is not a worktree"
         raise GitError(Code.WORKTREE_LOST, message, "move that directory away")
     _require_own_branch(project, worktree, tip, task)
     register_worktree(worktree)

@@ -10,14 +10,15 @@ from ostler.calls.models.selector import configured_models, resolve_tier
 from ostler.config.load import Loaded
 from ostler.executors.registry import ALIASES, resolve_name, resolve_type
 from ostler.model.model_config import DEFAULT_TIER, ModelConfig, ModelPool
-from ostler.model.task import Task
+from ostler.model.task import REVIEWER, Task
 
 
 def select_models(task: Task, loaded: Loaded) -> ModelPool:
     """Return the [[models]] that the task, the flags and its role allow, or the one model that they name."""
     settings = loaded.settings
     if task.is_document and not (task.executor or _get_flag("run.executor", settings.run.executor, loaded)):
-        task = replace(task, executor=settings.documents.executor)
+        reviewer = settings.agents.get(REVIEWER, "") if task.role == REVIEWER else ""
+        task = replace(task, executor=reviewer or settings.documents.executor)
     found = _filter_models(task, loaded) or [_create_default(task, loaded)]
     if task.timeout_seconds is not None:
         found = [replace(one, timeout_seconds=task.timeout_seconds) for one in found]

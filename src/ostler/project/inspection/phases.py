@@ -12,6 +12,7 @@ from ostler.engine.dependencies import find_cycle
 from ostler.errors import Problem
 from ostler.model.ids import TaskId
 from ostler.project.inspection.setup import Setup
+from ostler.project.tasks.planning import explain_phases
 
 _LOCAL_PROGRAMS = (".venv/bin", "venv/bin", "node_modules/.bin")  # a gate's environment may add them to PATH
 # The names that a shell runs itself; the others are programs.
@@ -32,9 +33,18 @@ def find_phase_circles(setup: Setup) -> Iterator[Problem]:
         )
 
 
+def find_plan_problems(setup: Setup) -> Iterator[Problem]:
+    """Yield a problem for each list of phases that no task can have."""
+    for weight, names in setup.settings.phases.plans.items():
+        if found := explain_phases(names):
+            yield setup.problem(f"phases.plans.{weight}", "; ".join(found))
+
+
 def find_gate_problems(setup: Setup) -> Iterator[Problem]:
     """Yield a problem for a gate without a command, and for a command that no gate runs."""
     gates = setup.settings.gates
+    for name in (name for name, command in gates.commands.items() if not command.strip()):
+        yield setup.problem(f"gates.commands.{name}", "the command is empty; remove it, or write a command")
     for name, kind in gates.phases.items():
         if kind == "command" and not gates.commands.get(name, "").strip():
             yield setup.problem(f"gates.phases.{name}", f"it has no command; set gates.commands.{name}")

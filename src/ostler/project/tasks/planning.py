@@ -12,10 +12,10 @@ from ostler.config.settings import PhaseOptions, Settings
 from ostler.config.source import DEFAULT
 from ostler.engine.steps.gates.choice import choose_gate, choose_merge_gate
 from ostler.errors import UsageError
-from ostler.model.plan import DOCUMENT_PHASE, PHASES, Phase, Plan, build_plan
+from ostler.model.plan import DOCUMENT_PHASE, MERGE, PHASES, Phase, Plan, build_plan
 from ostler.model.task import Task
 from ostler.project.tasks.documents import plan_document
-from ostler.prompt.template import find_template, load_template
+from ostler.prompt.template import find_template, is_phase_name, load_template
 
 _RETRIES = {"auto": 2, "fast": 1, "safe": 2, "strict": 3}
 _ROLES = {"research": "researcher", "spec": "architect", "design": "architect", "review": "reviewer"}
@@ -79,11 +79,22 @@ def _choose_max_retries(loaded: Loaded) -> int:
     return phases.max_phase_retries if is_set else _RETRIES[phases.profile]
 
 
+def explain_phases(names: tuple[str, ...]) -> tuple[str, str] | None:
+    """Return what is wrong with a list of phases and what to do, or None."""
+    if not names:
+        return "no phase is listed", f"list phases, such as {', '.join(PHASES['small'])}"
+    if invalid := next((name for name in names if not is_phase_name(name)), ""):
+        return f"invalid phase name {invalid!r:.80}", "use at most 40 letters, digits, - and _"
+    if MERGE in names:
+        return f"no phase can have the name {MERGE}", "it is the gate before publishing; use another name"
+    twice = next((name for name in names if names.count(name) > 1), "")
+    return (f"phase {twice} is listed twice", "list each phase once") if twice else None
+
+
 def _sort_phases(names: tuple[str, ...], settings: Settings) -> tuple[str, ...]:
     """Return the phases in the given order, each after its dependencies."""
-    twice = next((name for name in names if names.count(name) > 1), "")
-    if twice:
-        raise UsageError(f"phase {twice} is listed twice", "list each phase once")
+    if problem := explain_phases(names):
+        raise UsageError(*problem)
     options, left, ordered = settings.phases.options, list(names), list[str]()
     while left:
         ready = [name for name in left if not set(_get_dependencies(name, options)) & set(left)]

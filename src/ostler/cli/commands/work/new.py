@@ -74,9 +74,7 @@ _REDACTED = (
 @click.option("--order-only", is_flag=True, help="With --after: start from the target, not from that work.")
 @click.option("--include-changes", is_flag=True, help="Start from a commit of your uncommitted changes.")
 @click.option("--not-before", metavar="TIME", help="Earliest start: 18:30, 2030-01-31 or 2030-01-31T18:30Z.")
-@click.option(
-    "--phases", metavar="NAMES", default="", help="Phases, separated by commas.  [default: from the weight]"
-)
+@click.option("--phases", metavar="NAMES", help="Phases, separated by commas.  [default: from the weight]")
 @click.option("--feature", metavar="NAME", default="", help="The slot pool to run in.")
 @click.option("--budget-usd", metavar="USD", type=float, help="The maximum cost in US dollars.")
 @click.option(
@@ -101,7 +99,7 @@ def command(
     order_only: bool,
     include_changes: bool,
     not_before: str | None,
-    phases: str,
+    phases: str | None,
     feature: str,
     budget_usd: float | None,
     allow_test_changes: bool,
@@ -113,7 +111,7 @@ def command(
     Options override the file.
     """
     options = {
-        "phases": tuple(name.strip() for name in phases.split(",") if name.strip()),
+        "phases": _read_phases(phases),
         "feature": feature,
         "weight": weight,
         "priority": priority,
@@ -150,6 +148,15 @@ def command(
         else:
             click.echo(added.id)
             print_hint(_describe_next(project, added))
+
+
+def _read_phases(text: str | None) -> tuple[str, ...]:
+    """Return the names in --phases; an empty value is a mistake, not the phases of the weight."""
+    if text is None:
+        return ()
+    if names := tuple(name.strip() for name in text.split(",") if name.strip()):
+        return names
+    raise UsageError("--phases names no phase", "list phases, such as --phases implement,test")
 
 
 def _propose(inside: InsideSandbox, task: Task, include_changes: bool, as_json: bool) -> None:

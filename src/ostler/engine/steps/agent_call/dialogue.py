@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ostler.engine.core.moves import checks_earlier_work
 from ostler.engine.steps.services import StepServices
+from ostler.errors import Code
 from ostler.model.event import CallEnded, DecisionRecorded
 from ostler.model.state import State
 from ostler.prompt.answer import NO_REASON
@@ -19,6 +21,8 @@ def read_dialogue(state: State, services: StepServices) -> tuple[Exchange, ...]:
         match record.event:
             case CallEnded() as call:
                 question = _find_question(call, services.layout.task(state.task))
+                if call.code is Code.AGENT_BLOCKED and checks_earlier_work(state, call.phase):
+                    question = ""  # findings: the retry note has them
             case DecisionRecorded(verb="resume", text=text) if question and text.strip():
                 exchanges.append(Exchange(record.seq, question, text))
                 question = ""

@@ -139,7 +139,9 @@ def read_feedback(context: TaskContext, services: StepServices) -> tuple[str, Re
     match event:
         case DecisionRecorded(text=text) | TaskReopened(text=text):
             last = _find_last_failure(state, task_dir, services) if state.retry_of else None
-            return text, _show_path(last, state, services) if last else None
+            return text, _show_path(
+                _keep_in_file(last, task_dir, services), state, services
+            ) if last else None
         case _:
             return "", None
 

@@ -31,10 +31,10 @@ from ostler.git.commit.diff import diff_commits, read_diff_stat
 from ostler.model.attempt import Attempt
 from ostler.model.budget import find_task_budget
 from ostler.model.event import TaskDeferred, TaskHeld, TaskPaused
+from ostler.model.task import REVIEWER
 from ostler.prompt.role import find_agent, load_prompt
 from ostler.skills.content import load_skill_content
 
-_ROLE = "reviewer"
 _LARGEST_CHANGE = 50_000  # lines; the reviewer reads a larger change in the checkout
 _NAMES = uuid.UUID("6f73746c-6572-4000-8000-677561726473")
 
@@ -67,7 +67,8 @@ async def _review_in(
         if (review := parse_review(outcome.result.text, outcome.prompt)) is not None:
             return _build_gate_result(review, outcome)
         answer_path = outcome.answer
-    return GateResult("could_not_run", "the reviewer gave no readable verdict in two attempts", answer_path)
+    reason = "the reviewer gave no readable verdict in two attempts"
+    return GateResult("could_not_run", reason, answer_path, cause="reviewer")
 
 
 def _build_gate_result(review: Review, outcome: CallOutcome) -> GateResult:
@@ -87,7 +88,8 @@ def _build_failure(outcome: CallOutcome, services: StepServices) -> ReviewOutcom
         return TaskDeferred(code, result.message, outcome.resumes_at)
     if code is Code.BUDGET_EXCEEDED and services.settings.budget.on_exceed == "pause":
         return TaskPaused(code, result.message)
-    return GateResult("could_not_run", f"the reviewer could not be called: {code}: {result.message}")
+    reason = f"the reviewer could not be called: {code}: {result.message}"
+    return GateResult("could_not_run", reason, cause="reviewer")
 
 
 def _describe_change(step: CheckGate, context: TaskContext, services: StepServices) -> str:
@@ -123,15 +125,15 @@ def _build_request(
     async def fresh_prompt_for(executor: str, how: str, attempts: list[Attempt]) -> str:
         return prompt_for(False, how)
 
-    own = replace(task, role=_ROLE)
+    own = replace(task, role=REVIEWER)
     return CallRequest(
         task=step.task,
         key=key,
         phase=f"{step.phase}-gate",  # so that its answers are not taken for those of the phase
         iteration=context.state.iteration,
-        role=_ROLE,
+        role=REVIEWER,
         pool=services.pool_for(
-            replace(own, executor="", model="") if _ROLE in services.settings.agents else own
+            replace(own, executor="", model="") if REVIEWER in services.settings.agents else own
         ),
         cwd=str(directory),
         workspace=create_workspace(directory, context, services, review=session_key),
@@ -151,7 +153,7 @@ def _load_reviewer(skill: str, services: StepServices) -> str:
     """Return the prompt of the reviewer role, or a skill with its references."""
     root = services.layout.root
     if not skill:
-        return load_prompt(find_agent(_ROLE, root), root)
+        return load_prompt(find_agent(REVIEWER, root), root)
     content = load_skill_content(skill, root, services.settings.skills)
     return "\n\n".join((content.body, *(one.content for one in content.references)))
 
