@@ -271,11 +271,19 @@ class PresetExecutor(CommandExecutor):
 
     def _require_skip(self, permissions: Permissions) -> None:
         if self._approves_all and permissions != "skip":
-            raise OstlerError(
-                Code.SANDBOX_UNAVAILABLE,
-                f"{self.name} approves every tool in its headless mode, and it is not in a sandbox",
-                f'set executors.{self.name}.permissions = "skip" to allow it',
-            )
+            raise create_unchecked_error(self.name)
+
+
+def approves_every_tool(kind: str) -> bool:
+    """Return whether this agent has no permission checks in its headless mode."""
+    return kind in PRESETS and PRESETS[kind].approves_all
+
+
+def create_unchecked_error(name: str) -> OstlerError:
+    """Return the error of an agent without permission checks that is not in a sandbox."""
+    message = f"{name} approves every tool in its headless mode, and it is not in a sandbox"
+    allow = f'executors.{name}.permissions = "skip" and sandbox.allow_unsandboxed_skip = true'
+    return OstlerError(Code.SANDBOX_UNAVAILABLE, message, f"use a sandbox (sandbox.tier), or set {allow}")
 
 
 amp = partial(PresetExecutor, "amp")

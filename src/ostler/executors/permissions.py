@@ -28,6 +28,11 @@ _UNCHECKED: dict[str, str] = {
     "qwen": r"--yolo|-y|--approval-mode=yolo",
 }
 
+# Program -> a variable that replaces its permission checks, and the values that turn them off.
+_UNCHECKED_ENV: dict[str, tuple[str, str]] = {
+    "opencode": ("OPENCODE_PERMISSION", r'\s*("allow"|\{.*"\*"\s*:\s*"allow".*\})\s*'),
+}
+
 
 def resolve_permissions(setting: PermissionSetting, call: AgentCall) -> Permissions:
     """Return the permissions of one start: those of the settings, unless the sandbox decides."""
@@ -51,12 +56,15 @@ def find_skipped_checks(settings: ExecutorSettings, program: str = "") -> str:
     """Return the setting that turns the permission checks off, or an empty string."""
     if settings.permissions == "skip":
         return 'permissions = "skip"'
-    pattern = _UNCHECKED.get(program.removesuffix("-acp"), "")
+    program = program.removesuffix("-acp")
+    pattern = _UNCHECKED.get(program, "")
     for key, args in (("args", settings.args), ("preset_args", settings.preset_args or ())):
         found = next((arg for arg in _join_values(args) if pattern and re.fullmatch(pattern, arg)), "")
         if found:
             return f'{key} = ["{found}"]'
-    return ""
+    variable, values = _UNCHECKED_ENV.get(program, ("", ""))
+    value = settings.env.get(variable, "")
+    return f"env.{variable} = '{value}'" if value and re.fullmatch(values, value, re.DOTALL) else ""
 
 
 def _join_values(args: tuple[str, ...]) -> Iterator[str]:
