@@ -15,6 +15,9 @@ from ostler.model.call import AgentCall, Permissions, PermissionSetting
 
 ALLOW_HINT = "set sandbox.allow_unsandboxed_skip = true to allow it"
 
+# Agents whose headless mode approves every tool.
+WITHOUT_CHECKS = frozenset({"crush", "kilocode", "kimi"})
+
 # Program -> arguments that turn its permission checks off. An option and its value are joined by "=".
 _UNCHECKED: dict[str, str] = {
     "amp": r"--dangerously-allow-all",
@@ -50,6 +53,13 @@ def require_sandbox(name: str, settings: ExecutorSettings, allowed: bool, progra
     if reason:
         what = f"executors.{name}.{reason} lets the agent do anything on this machine"
         raise OstlerError(Code.SANDBOX_UNAVAILABLE, what, ALLOW_HINT)
+
+
+def create_unchecked_error(name: str) -> OstlerError:
+    """Return the error of an agent without permission checks that is not in a sandbox."""
+    message = f"{name} approves every tool in its headless mode, and it is not in a sandbox"
+    allow = f'executors.{name}.permissions = "skip" and sandbox.allow_unsandboxed_skip = true'
+    return OstlerError(Code.SANDBOX_UNAVAILABLE, message, f"use a sandbox (sandbox.tier), or set {allow}")
 
 
 def find_skipped_checks(settings: ExecutorSettings, program: str = "") -> str:

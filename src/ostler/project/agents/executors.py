@@ -9,9 +9,13 @@ from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings, Settings
 from ostler.errors import Code, OstlerError
-from ostler.executors.command import approves_every_tool, create_unchecked_error
 from ostler.executors.health import Health, HealthState, Probe
-from ostler.executors.permissions import find_skipped_checks, require_sandbox
+from ostler.executors.permissions import (
+    WITHOUT_CHECKS,
+    create_unchecked_error,
+    find_skipped_checks,
+    require_sandbox,
+)
 from ostler.executors.protocol import Capabilities
 from ostler.executors.registry import ExecutorRegistry, find_section, resolve_name, resolve_type
 from ostler.executors.survey import get_spec, probe_programs
@@ -30,7 +34,7 @@ def check_permissions(settings: Settings, model: ModelConfig) -> None:
     kind = resolve_type(name, settings.executors)
     if find_skipped_checks(section, kind):
         require_sandbox(name, section, _may_skip(settings), kind)
-    elif approves_every_tool(kind) and not _is_verified(settings):
+    elif kind in WITHOUT_CHECKS and not _is_verified(settings):
         raise create_unchecked_error(name)
 
 
