@@ -360,7 +360,9 @@ class SettingsInvalid(OstlerError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         self.mistakes = [one.text for one in problems]
-        super().__init__(Code.CONFIG_INVALID, "\n".join(self.mistakes), "fix them with: ostler config edit")
+        in_files = any(not one.file.startswith(("OSTLER_", "-")) for one in problems)
+        hint = "fix them with: ostler config edit" if in_files else "correct the variable or flag"
+        super().__init__(Code.CONFIG_INVALID, "\n".join(self.mistakes), hint)
 
 
 class StateError(OstlerError):

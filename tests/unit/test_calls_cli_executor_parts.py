@@ -137,7 +137,7 @@ def test_a_wait_for_a_slot_and_a_cancellation_are_logged(
     with executor(tmp_path, Programs(first=[CLAUDE]), slots=slots, clock=SystemClock()) as made:
         asyncio.run(asyncio.wait_for(go(made), 60))
     assert caplog.messages[1:] == [
-        "t-1: waiting for a slot in pool mine and free memory",
+        "t-1: waiting for a slot in pool mine, held by someone",
         "t-1: cancelled; its agent was stopped",
     ]
 
