@@ -87,7 +87,7 @@ def test_two_processes_cannot_share_a_session(world: World) -> None:
 def test_bad_requests_are_one_sentence(world: World, args: list[str], code: int, expected: str) -> None:
     """Each names the mistake."""
     world.ostler("init")
-    assert expected in world.ostler(*args, code=code).stderr
+    assert world.ostler(*args, code=code).stderr.startswith(f"ostler: {expected}")
 
 
 def test_an_agent_that_fails_is_reported(world: World, tmp_path: Path) -> None:
@@ -217,3 +217,11 @@ def test_a_damaged_session_file_does_not_hide_the_others(world: World) -> None:
     listed = world.ostler("agent", "sessions")
     assert session in listed.stdout and "broken.json is left out: it is damaged" in listed.stderr
     world.ostler("agent", "resume", session, "-p", "Go on")
+
+
+def test_settings_that_an_agent_reads_are_not_a_damaged_session(world: World) -> None:
+    """gemini reads a settings file of each call, which is beside the output of the session."""
+    path = fake_agent(world.agents, "gemini", ledger=str(world.ledger))
+    world.environ |= {"OSTLER_GEMINI_PATH": str(path), "OSTLER_RUN__EXECUTOR": "gemini"}
+    world.ostler("agent", "spawn", "-p", "Go")
+    assert "damaged" not in world.ostler("agent", "sessions").stderr

@@ -176,8 +176,10 @@ def test_a_variable_without_effect_is_named(world: World) -> None:
     """With the variable that was meant; variables that the settings name are not reported (U2)."""
     world.ostler("config", "set", "sandbox.env_allow", "OSTLER_OWN")
     names = {"OSTLER_RUN_JOBS": "3", "OSTLER_PROJEKT": "x", "OSTLER_OWN": "1", "OSTLER_ZZZ": "1"}
+    names["OSTLER_AGENTS_REVIEWER"] = "claude"
     stderr = world.ostler("config", "validate", **names).stderr
     assert "OSTLER_RUN_JOBS: unknown variable, without effect; did you mean OSTLER_RUN__JOBS?" in stderr
+    assert "did you mean OSTLER_AGENTS__REVIEWER?" in stderr
     assert "OSTLER_PROJEKT: unknown variable, without effect; did you mean OSTLER_PROJECT?" in stderr
     assert "OSTLER_ZZZ: unknown variable, without effect; ostler config show lists" in stderr
     assert "OSTLER_OWN" not in stderr

@@ -64,6 +64,9 @@ def test_no_task_is_touched_when_no_model_is_ready(pool: World) -> None:
     assert any(line.startswith("ostler: sonnet  claude  not logged in  claude") for line in lines)
     assert pool.events(task) == before and called(pool) == []
     assert pool.show(task)["status"] == "pending"
+    refused = pool.ostler("run", "-p", "Fix it", code=4)
+    (created,) = {one["id"] for one in pool.json("status")["tasks"]} - {task}
+    assert f"correct it, then: ostler run {created}" in refused.stderr
 
 
 def test_tasks_start_before_a_slow_check_ends(pool: World) -> None:

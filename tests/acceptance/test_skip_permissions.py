@@ -19,6 +19,10 @@ SKIP = '[executors.claude]\npermissions = "skip"\n'
         (SKIP, ("run", "TASK", "--dry-run", "--executor", "claude-code")),
         ('[executors.claude]\nargs = ["--dangerously-skip-permissions"]\n', ("run", "TASK")),
         (
+            """[executors.opencode]\nenv = {OPENCODE_PERMISSION = '{"*": "allow"}'}\n""",
+            ("run", "TASK", "--executor", "opencode"),
+        ),
+        (
             '[[models]]\nname = "one"\nexecutor = "claude"\nargs = ["--permission-mode=bypassPermissions"]\n',
             ("run", "TASK"),
         ),
@@ -28,8 +32,7 @@ def test_no_entry_point_misses_the_guard(world: World, settings: str, arguments:
     """An alias, a role, a model of the pool and the agent's own flag start no agent."""
     task = world.new()
     (world.root / "ostler.toml").write_text(settings)
-    refused = world.ostler(*(task if one == "TASK" else one for one in arguments), code=None)
-    assert refused.returncode != 0
+    refused = world.ostler(*(task if one == "TASK" else one for one in arguments), code=2)
     assert "lets the agent do anything on this machine" in refused.stdout + refused.stderr
     assert world.started() == []
 
@@ -42,4 +45,13 @@ def test_config_validate_reports_it(world: World) -> None:
     refused = world.ostler("config", "validate", code=2)
     assert 'ostler.toml:2: executors.claude.permissions: "skip" lets the agent' in refused.stderr
     assert "ostler.toml:6: models[0].args:" in refused.stderr
+    assert "models[0].executor" not in refused.stderr  # each setting is reported once
     world.ostler("config", "validate", OSTLER_SANDBOX__ALLOW_UNSANDBOXED_SKIP="true")
+
+
+def test_an_agent_without_checks_is_refused_before_its_task_exists(world: World) -> None:
+    """crush has no permission checks: without a sandbox `run -p` creates no task and names both settings."""
+    refused = world.ostler("run", "-p", "Fix it", "--executor", "crush", code=2)
+    assert "crush approves every tool" in refused.stderr
+    assert 'executors.crush.permissions = "skip" and sandbox.allow_unsandboxed_skip' in refused.stderr
+    assert "No tasks yet" in world.ostler("status").stdout

@@ -114,6 +114,7 @@ def test_silence_ends(project: Project, agent: Agent) -> None:
     answer = ask(project, ModelConfig("slow", "claude"), seconds=0.5)["slow"]
     assert (answer.ok, answer.code in (Code.TIMEOUT, Code.IDLE_TIMEOUT)) == (False, True)
     assert answer.seconds < 60
+    assert answer.message == "no answer within 0.5 s"
 
 
 def test_a_program_that_is_not_there(project: Project, agent: Agent) -> None:

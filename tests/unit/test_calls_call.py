@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from call_bench import Bench, fails, ok, settings
 from ostler.calls.request import CallOutcome
@@ -77,6 +78,19 @@ def test_one_model_ends_with_its_own_code(tmp_path: Path) -> None:
     outcome = bench.call(SONNET)
     assert (outcome.result.code, outcome.result.message) == (Code.AGENT_FAILED, "it said AGENT_FAILED")
     assert bench.models.order == ["sonnet"] * 3
+
+
+def test_a_disabled_model_does_not_count(tmp_path: Path) -> None:
+    """C29: beside a disabled model, a model is the only one: its code, no cooldown, its bound."""
+    off = replace(GPT, enabled=False)
+    bench = Bench(tmp_path, settings(), sonnet=[fails(Code.TIMEOUT)])
+    for _ in range(2):  # the second call would meet a cooldown
+        outcome = bench.call(SONNET, off)
+        assert (outcome.result.code, outcome.result.message) == (Code.TIMEOUT, "it said TIMEOUT")
+    assert bench.models.order == ["sonnet"] * 6
+    bench = Bench(tmp_path / "two", settings(RetrySettings(max_retries=0)), sonnet=[fails(Code.AGENT_FAILED)])
+    bench.models.missing.add("flash")
+    assert "1 of at most 2 attempts" in bench.call(SONNET, off, FLASH).result.message
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,16 @@ def test_a_plugin_beside_the_project_is_loaded(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(sys, "path", [*sys.path])
     settings = PluginSettings(("ostler_beside:Note",))
     assert find_missing_module("ostler_beside:Note", tmp_path) == ""
+    for name, text in {"wrong": "x = (", "empty": ""}.items():
+        (tmp_path / ".agents" / "plugins" / f"{name}.py").write_text(text)
+    for entry, message in {
+        "other": "expected a module and a name in it",
+        "": "expected a module and a name in it",
+        "../x:Note": "expected a module and a name in it",
+        "wrong:x": ".agents/plugins/wrong.py:1: '(' was never closed",
+        "empty:Note": ".agents/plugins/empty.py has no Note",
+    }.items():
+        assert message in find_missing_module(entry, tmp_path)
     assert "create .agents/plugins/other.py" in find_missing_module("other.part:Note", tmp_path)
     assert load_plugins(settings, root=tmp_path).list() == ["Note"]
     monkeypatch.delitem(sys.modules, "ostler_beside")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
@@ -20,6 +20,7 @@ from ostler.project.agents.agent_executor import AgentExecutor
 from ostler.project.agents.executor_config import AgentConfig, create_default_config
 from ostler.project.execution import ExecutionError, ExecutionErrorCode
 from ostler.project.project import Project
+from ostler.testing.mocks import MockClaudeClient
 from ostler.testing.virtual_clock import VirtualClock
 
 E = ExecutionErrorCode
@@ -331,3 +332,10 @@ def test_models_of_the_settings_are_not_asked(world: ExecutorWorld) -> None:
     )
     assert world.execute(replace(RESEARCH, executor="codex")).status == "completed"
     assert len(world.client.calls) == 1
+
+
+def test_a_task_of_another_type_is_a_result(tmp_path: Path) -> None:
+    """C10: `execute` never raises, also not for a value that is no task."""
+    for value in (None, "research", {"skill": "research"}):
+        result = asyncio.run(AgentExecutor(MockClaudeClient(), tmp_path).execute(cast(Any, value)))
+        assert result.status == "failed" and "expected a Task" in str(result.error)

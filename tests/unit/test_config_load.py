@@ -143,6 +143,18 @@ def test_one_mistake_is_one_line(tmp_path: Path, text: str, line: str) -> None:
     assert mistakes(tmp_path, text) == [line]
 
 
+def test_the_hint_for_a_variable_is_not_to_edit_a_file(tmp_path: Path) -> None:
+    """`config edit` is the next step only if a file has a mistake."""
+    environ = {"HOME": str(tmp_path), "OSTLER_RUN__JOBS": "three"}
+    with pytest.raises(SettingsInvalid) as caught:
+        load_settings(tmp_path, environ)
+    assert caught.value.hint == "correct the variable or flag"
+    write(tmp_path, "[run]\njobs = 0\n")
+    with pytest.raises(SettingsInvalid, match="OSTLER_RUN__JOBS") as caught:
+        load_settings(tmp_path, environ)
+    assert caught.value.hint == "fix them with: ostler config edit"
+
+
 def test_every_mistake_of_every_layer_is_reported_at_once(tmp_path: Path) -> None:
     """One run of the command reports every mistake of every layer."""
     write(tmp_path, "[git]\ntarget = 1\n", ".config/ostler/config.toml")

@@ -11,6 +11,7 @@ import pytest
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
 from ostler.executors.command import PRESETS, CommandExecutor
+from ostler.executors.permissions import WITHOUT_CHECKS
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AgentCall, AgentEvent, CallResult, RetryReported
 from ostler.model.command import Command, Exit, Sink, StopReason
@@ -220,7 +221,7 @@ def test_arguments_are_added_to_a_preset(
     assert (*argv[:3], argv[-1]) == expected if own is None else argv == expected
 
 
-@pytest.mark.parametrize("kind", [kind for kind, preset in PRESETS.items() if preset.approves_all])
+@pytest.mark.parametrize("kind", sorted(WITHOUT_CHECKS))
 def test_agent_that_approves_every_tool_needs_skip(kind: str) -> None:
     """An agent that approves every tool needs permissions = "skip" or a sandbox (C22)."""
     runner = MockCommandRunner()

@@ -81,8 +81,7 @@ def test_arguments_that_skip_the_checks_are_refused(name: str, args: tuple[str, 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_default_settings_are_not_refused(name: str) -> None:
     """No executor skips the checks by default."""
-    preset = PRESETS.get(name)
-    assert find_skipped_checks(ExecutorSettings(args=preset.args if preset else ()), name) == ""
+    assert find_skipped_checks(ExecutorSettings(args=PRESETS.get(name, ())), name) == ""
 
 
 @pytest.mark.parametrize("pooled", [False, True])

@@ -68,6 +68,8 @@ def test_an_executor_is_registered_as_it_is() -> None:
     [
         ("mine", None, "cannot register NoneType as executor mine"),
         ("mine", 7, "cannot register int as executor mine"),
+        ("mine", lambda: None, "cannot register function as executor mine"),
+        (7, MockExecutor(), "the name of an executor is not a text: 7"),
         ("mine", {"spawn": print}, "cannot register dict as executor mine"),
         (" ", make_mock, "the name of an executor is empty"),
         ("claude-code", make_mock, "executor claude is already registered"),

@@ -57,7 +57,8 @@ SETTINGS = [
     ),
     (
         '[phases.options.test]\nrole = "zz"\n',
-        'e ostler.toml:2: phases.options.test.role: unknown role "zz"; create .agents/roles/zz.md',
+        'e ostler.toml:2: phases.options.test.role: unknown role "zz"; use one of architect, '
+        "decomposer, implementer, planner, researcher, reviewer, or create .agents/roles/zz.md",
     ),
     (
         '[phases.options.test]\ndepends_on = ["spec"]\n[phases.options.spec]\ndepends_on = ["test"]\n',

@@ -89,7 +89,7 @@ class AgentCaller:
 
     async def _start_progress(self, request: CallRequest) -> CallProgress:
         """Stop what earlier attempts left running and return a progress without attempts of its own."""
-        max_attempts = len(request.pool.models) * (1 + self._settings.retry.max_retries)
+        max_attempts = len(request.pool.enabled) * (1 + self._settings.retry.max_retries)
         interruption = await self._runner.stop_leftovers(request)
         return CallProgress(request, interruption, max_attempts, self._services.debugger)
 
@@ -133,7 +133,7 @@ class AgentCaller:
 
     def _reason_to_skip(self, progress: CallProgress, model: ModelConfig) -> str:
         """Return why the model cannot be used now; empty if it can."""
-        is_only_model = len(progress.request.pool.models) == 1
+        is_only_model = len(progress.request.pool.enabled) == 1
         make_executor = partial(self._make_executor, model)
         readiness, pool = self._services.readiness, progress.request.pool
         unavailable = (
@@ -152,7 +152,7 @@ class AgentCaller:
     def _check_rotation(self, progress: CallProgress, model: ModelConfig) -> Unavailable | None:
         """Return why the model is not used at the limit of another account, as for a task that waits."""
         request, availability = progress.request, self._services.availability
-        if len(request.pool.models) == 1:
+        if len(request.pool.enabled) == 1:
             return None
         blocked = availability.find_blocked(request.pool, request.priority, has_begun=bool(request.attempts))
         blocked |= {name: one for name, one in progress.unavailable.items() if one.called}
@@ -298,7 +298,7 @@ class AgentCaller:
 
     def _record_success(self, progress: CallProgress, model: ModelConfig) -> None:
         ended_cooldown = self._services.availability.record_success(model)
-        if ended_cooldown and len(progress.request.pool.models) > 1:
+        if ended_cooldown and len(progress.request.pool.enabled) > 1:
             self._events.record_model_recovered(progress, model, "works again after its cooldown")
 
     def _record_recovery(self, progress: CallProgress, model: ModelConfig, probe: Probe) -> None:
@@ -344,7 +344,7 @@ class AgentCaller:
         if not is_retried and availability.take_report(unavailable):
             self._events.record_provider_unavailable(progress, model, unavailable)
         # The only model of a pool has no cooldown.
-        if unavailable.cooldown_until is not None and len(progress.request.pool.models) > 1:
+        if unavailable.cooldown_until is not None and len(progress.request.pool.enabled) > 1:
             self._events.record_cooldown(progress, model, unavailable.code, unavailable.cooldown_until)
         return unavailable
 
@@ -367,7 +367,7 @@ class AgentCaller:
             return SwitchModel(), failure
         self_healing = self._services.self_healing
         retry = self_healing.retry if self_healing else self._settings.retry
-        has_others = len(progress.request.pool.models) > 1
+        has_others = len(progress.request.pool.enabled) > 1
         context = RetryContext(retry, progress.request.key, now, has_others)
         decision = decide(failure, len(failures), failures, context)
         # A retry counts against the retries per hour of the whole store.

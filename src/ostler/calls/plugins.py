@@ -6,6 +6,7 @@ import asyncio
 import builtins
 import logging
 import os
+import re
 import sys
 import threading
 import time
@@ -27,6 +28,9 @@ CALL_TIMEOUT_SECONDS = 5.0  # for one call of a method
 CLOSE_TIMEOUT_SECONDS = 2.0  # at the end of a run, for events that are still queued
 MAX_FAILURES = 3
 MAX_QUEUED = 10_000
+
+_ENTRY = re.compile(r"\w+(\.\w+)*:\w+")
+_FORM, _FORM_HINT = "expected a module and a name in it", "write it as package.module:Name"
 
 Method = Callable[[Any], object]
 
@@ -205,12 +209,32 @@ def _add_to_path(folder: Path) -> None:
 
 
 def find_missing_module(path: str, root: Path) -> str:
-    """Return why the module of an entry cannot be found; empty if it can. Imports nothing."""
-    name = path.partition(":")[0].partition(".")[0]
-    if not name or PathFinder.find_spec(name, [*sys.path, str(root / PLUGIN_FOLDER)]) is not None:
-        return ""
-    error = _missing_module(path, name)
-    return f"{error.message.removeprefix('plugins.load: ')}; {error.hint}"
+    """Return why an entry cannot be loaded, as far as the files show it; imports nothing."""
+    module, _, attribute = path.partition(":")
+    name = module.partition(".")[0]
+    if not _ENTRY.fullmatch(path):
+        return f'"{path}": {_FORM}; {_FORM_HINT}'
+    if PathFinder.find_spec(name, [*sys.path, str(root / PLUGIN_FOLDER)]) is None:
+        error = _missing_module(path, name)
+        return f"{error.message.removeprefix('plugins.load: ')}; {error.hint}"
+    file = root / PLUGIN_FOLDER / f"{module}.py"
+    return _find_mistake(file, attribute) if file.is_file() else ""
+
+
+def _find_mistake(file: Path, attribute: str) -> str:
+    """Return why a module of the project has no such name: a syntax error, or the name is not in its text."""
+    import ast  # noqa: PLC0415  (most projects have no plugin)
+
+    place = f"{PLUGIN_FOLDER}/{file.name}"
+    try:
+        text = file.read_text()
+        ast.parse(text)
+    except SyntaxError as error:
+        return f"{place}:{error.lineno}: {error.msg}"
+    except (OSError, ValueError) as error:
+        return f"{place} cannot be read: {error}"
+    is_named = re.search(rf"\b{attribute}\b|import \*|__getattr__", text)
+    return "" if is_named else f"{place} has no {attribute}"
 
 
 def _missing_module(path: str, name: str) -> UsageError:
@@ -224,7 +248,7 @@ def _create_plugin(path: str) -> object:
     """Import `module:attribute`; a class is instantiated."""
     module, colon, attribute = path.partition(":")
     if not (module and colon and attribute):
-        raise UsageError("expected a module and a name in it", "write it as package.module:Name")
+        raise UsageError(_FORM, _FORM_HINT)
     found: object = getattr(import_module(module), attribute)
     return found() if isinstance(found, type) else found
 

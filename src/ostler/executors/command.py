@@ -12,7 +12,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings
@@ -28,7 +27,12 @@ from ostler.executors.exit_status import RunStatus, classify_exit, result_from_e
 from ostler.executors.failures import classify_failure, find_error_line, is_error_answer
 from ostler.executors.limits.reading import add_limits
 from ostler.executors.limits.retries import Retry, RetryLines, describe_wait, seconds_of_limit
-from ostler.executors.permissions import require_sandbox, resolve_permissions
+from ostler.executors.permissions import (
+    WITHOUT_CHECKS,
+    create_unchecked_error,
+    require_sandbox,
+    resolve_permissions,
+)
 from ostler.executors.protocol import Capabilities
 from ostler.model.call import (
     AgentCall,
@@ -235,19 +239,13 @@ class _Output:
         return bytes(self._tail[-_MAX_TEXT_BYTES:]).decode("utf-8", "replace").strip("\n")
 
 
-class Preset(Struct, frozen=True):
-    """The arguments of an agent."""
-
-    args: tuple[str, ...]
-    approves_all: bool = False  # its headless mode approves every tool
-
-
-PRESETS: dict[str, Preset] = {
-    "amp": Preset(("--execute",)),
-    "crush": Preset(("run", "--quiet", "--model={model}"), approves_all=True),
-    "droid": Preset(("exec", "--auto", "low", "--model={model}", "--file", "{prompt_file}")),
-    "kilocode": Preset(("run", "--auto", "--model={model}"), approves_all=True),
-    "kimi": Preset(("--print", "--model={model}"), approves_all=True),
+# Agent -> the arguments of its headless mode.
+PRESETS: dict[str, tuple[str, ...]] = {
+    "amp": ("--execute",),
+    "crush": ("run", "--quiet", "--model={model}"),
+    "droid": ("exec", "--auto", "low", "--model={model}", "--file", "{prompt_file}"),
+    "kilocode": ("run", "--auto", "--model={model}"),
+    "kimi": ("--print", "--model={model}"),
 }
 
 
@@ -256,8 +254,7 @@ class PresetExecutor(CommandExecutor):
 
     def __init__(self, kind: str, name: str, settings: ExecutorSettings, runner: CommandRunner) -> None:
         self.kind = kind
-        self._approves_all = PRESETS[kind].approves_all
-        own = PRESETS[kind].args if settings.preset_args is None else settings.preset_args
+        own = PRESETS[kind] if settings.preset_args is None else settings.preset_args
         args = (*own, *settings.args)
         super().__init__(name, replace(settings, command=settings.command or kind, args=args), runner)
 
@@ -270,12 +267,8 @@ class PresetExecutor(CommandExecutor):
         self._require_skip(resolve_permissions(self._settings.permissions, call))
 
     def _require_skip(self, permissions: Permissions) -> None:
-        if self._approves_all and permissions != "skip":
-            raise OstlerError(
-                Code.SANDBOX_UNAVAILABLE,
-                f"{self.name} approves every tool in its headless mode, and it is not in a sandbox",
-                f'set executors.{self.name}.permissions = "skip" to allow it',
-            )
+        if self.kind in WITHOUT_CHECKS and permissions != "skip":
+            raise create_unchecked_error(self.name)
 
 
 amp = partial(PresetExecutor, "amp")

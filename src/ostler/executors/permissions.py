@@ -15,6 +15,9 @@ from ostler.model.call import AgentCall, Permissions, PermissionSetting
 
 ALLOW_HINT = "set sandbox.allow_unsandboxed_skip = true to allow it"
 
+# Agents whose headless mode approves every tool.
+WITHOUT_CHECKS = frozenset({"crush", "kilocode", "kimi"})
+
 # Program -> arguments that turn its permission checks off. An option and its value are joined by "=".
 _UNCHECKED: dict[str, str] = {
     "amp": r"--dangerously-allow-all",
@@ -26,6 +29,11 @@ _UNCHECKED: dict[str, str] = {
     "gemini": r"--yolo|-y|--approval-mode=yolo",
     "opencode": r"--auto",
     "qwen": r"--yolo|-y|--approval-mode=yolo",
+}
+
+# Program -> a variable that replaces its permission checks, and the values that turn them off.
+_UNCHECKED_ENV: dict[str, tuple[str, str]] = {
+    "opencode": ("OPENCODE_PERMISSION", r'\s*("allow"|\{.*"\*"\s*:\s*"allow".*\})\s*'),
 }
 
 
@@ -47,16 +55,26 @@ def require_sandbox(name: str, settings: ExecutorSettings, allowed: bool, progra
         raise OstlerError(Code.SANDBOX_UNAVAILABLE, what, ALLOW_HINT)
 
 
+def create_unchecked_error(name: str) -> OstlerError:
+    """Return the error of an agent without permission checks that is not in a sandbox."""
+    message = f"{name} approves every tool in its headless mode, and it is not in a sandbox"
+    allow = f'executors.{name}.permissions = "skip" and sandbox.allow_unsandboxed_skip = true'
+    return OstlerError(Code.SANDBOX_UNAVAILABLE, message, f"use a sandbox (sandbox.tier), or set {allow}")
+
+
 def find_skipped_checks(settings: ExecutorSettings, program: str = "") -> str:
     """Return the setting that turns the permission checks off, or an empty string."""
     if settings.permissions == "skip":
         return 'permissions = "skip"'
-    pattern = _UNCHECKED.get(program.removesuffix("-acp"), "")
+    program = program.removesuffix("-acp")
+    pattern = _UNCHECKED.get(program, "")
     for key, args in (("args", settings.args), ("preset_args", settings.preset_args or ())):
         found = next((arg for arg in _join_values(args) if pattern and re.fullmatch(pattern, arg)), "")
         if found:
             return f'{key} = ["{found}"]'
-    return ""
+    variable, values = _UNCHECKED_ENV.get(program, ("", ""))
+    value = settings.env.get(variable, "")
+    return f"env.{variable} = '{value}'" if value and re.fullmatch(values, value, re.DOTALL) else ""
 
 
 def _join_values(args: tuple[str, ...]) -> Iterator[str]:

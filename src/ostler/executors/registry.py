@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
@@ -60,8 +60,9 @@ class ExecutorRegistry:
 
         An executor is used as it is: the settings of its name do not change it.
         """
-        if not name.strip():
-            raise UsageError("the name of an executor is empty", "pass a name such as my-agent")
+        if not isinstance(name, str) or not name.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
+            what = "is empty" if isinstance(name, str) else f"is not a text: {name!r:.40}"  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UsageError(f"the name of an executor {what}", "pass a name such as my-agent")
         name = ALIASES.get(name, name)
         if name in self._factories and not replaces:
             raise UsageError(f"executor {name} is already registered", "choose another name")
@@ -104,10 +105,23 @@ def _as_factory(name: str, factory: object) -> ExecutorFactory | str:
     is_executor = callable(getattr(factory, "spawn", None)) and not isinstance(factory, type)
     if is_executor:
         return lambda name, settings, runner: cast(Executor, factory)
-    if not callable(factory):
+    if not callable(factory) or not _takes_three(factory):
         what = f"cannot register {type(factory).__name__} as executor {name}"
         raise UsageError(what, "pass a factory (name, settings, runner), an executor or module:attribute")
     return cast(ExecutorFactory, factory)
+
+
+def _takes_three(factory: Callable[..., object]) -> bool:
+    """Return whether a factory can be called with name, settings and runner."""
+    from inspect import signature  # noqa: PLC0415  (only own executors need it)
+
+    try:
+        signature(factory).bind("", _DEFAULTS, None)
+    except TypeError:
+        return False
+    except ValueError:  # it has no signature in Python
+        return True
+    return True
 
 
 def _with_own(settings: ExecutorSettings, choice: ModelConfig) -> ExecutorSettings:

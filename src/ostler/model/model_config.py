@@ -41,6 +41,11 @@ class ModelPool(Struct, frozen=True):
     models: tuple[ModelConfig, ...]
 
     @property
+    def enabled(self) -> tuple[ModelConfig, ...]:
+        """The models that are called; the others are only named."""
+        return tuple(one for one in self.models if one.enabled)
+
+    @property
     def primary(self) -> tuple[ModelConfig, ...]:
         return tuple(one for one in self.models if not one.fallback)
 

@@ -91,7 +91,7 @@ def plan_dry_run(project: Project, task: Task, environ: Mapping[str, str]) -> Dr
         executor=choice.executor,
         model=call.model,
         models=tuple(one.name for one in pool.models),
-        max_calls=len(pool.models) * (1 + settings.retry.max_retries),
+        max_calls=len(pool.enabled) * (1 + settings.retry.max_retries),
         pool=WorkerPool(settings.pools, SystemClock()).pool_name(task.feature, task.priority),
         directory=place.directory,
         branch=place.branch,

@@ -142,16 +142,21 @@ def _with_hint(error: OstlerError) -> str:
 
 def check_executors(project: Project, executors: Iterable[str]) -> dict[str, OstlerError]:
     """Return the error of each executor that is not usable."""
-    setup, found = project.setup(), dict[str, OstlerError]()
-    for name in sorted(set(executors)):
-        try:
-            check_permissions(project.settings, ModelConfig(name, name))
-            executor = make_executor(name, setup)
-            executor.validate_availability()
-            _require_network(executor, setup)
-        except OstlerError as error:
-            found[name] = error
-    return found
+    setup = project.setup()
+    checked = {name: _check_model(setup, ModelConfig(name, name)) for name in sorted(set(executors))}
+    return {name: error for name, error in checked.items() if error}
+
+
+def _check_model(setup: Setup, model: ModelConfig) -> OstlerError | None:
+    """Return why no call can use this model: its permissions, its program or the network."""
+    try:
+        check_permissions(setup.settings, model)
+        executor = make_executor(model.executor, setup)
+        executor.validate_availability()
+        _require_network(executor, setup)
+    except OstlerError as error:
+        return error
+    return None
 
 
 def _require_network(executor: Executor, setup: Setup) -> None:
@@ -167,7 +172,7 @@ class TaskChecks:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._setup = project.setup()
-        self._usable: dict[str, OstlerError | None] = {}
+        self._usable: dict[tuple[object, ...], OstlerError | None] = {}
         self._roles: dict[tuple[object, ...], list[str]] = {}
 
     def find_errors(self, task: Task) -> list[OstlerError]:
@@ -177,12 +182,13 @@ class TaskChecks:
 
     def _find_agent_errors(self, task: Task) -> Iterator[OstlerError]:
         for own in (task, *(_with_role(task, role, self._project) for role in self._list_roles(task))):
-            names = list_executors(self._project, own)
+            models = list_models(self._project, own)
+            names = list(dict.fromkeys(model.executor for model in models))
             if any(explain_unknown_executor(name, self._setup) for name in names):
                 continue  # it is reported with the setting that names it
             if not names:
                 yield _create_disabled_error(self._project, task)
-            elif all(refused := [self._check(name) for name in names]):
+            elif all(refused := [self._check(model) for model in models]):
                 yield from filter(None, refused)
             elif own is task and (error := self._find_output_error(task, names)):
                 yield error
@@ -199,10 +205,11 @@ class TaskChecks:
         hint = "use an agent that runs programs, such as --executor claude, or an output that ends in .md"
         return UsageError(message, hint)
 
-    def _check(self, name: str) -> OstlerError | None:
-        if name not in self._usable:
-            self._usable[name] = check_executors(self._project, [name]).get(name)
-        return self._usable[name]
+    def _check(self, model: ModelConfig) -> OstlerError | None:
+        key = (model.executor, model.args, tuple(sorted(model.env.items())))
+        if key not in self._usable:
+            self._usable[key] = _check_model(self._setup, model)
+        return self._usable[key]
 
     def _list_roles(self, task: Task) -> list[str]:
         """Return the other roles of the task's phases, and that of its reviewers."""
@@ -269,10 +276,9 @@ def list_due_tasks(project: Project, tasks: list[TaskId]) -> list[Task]:
     return [project.task(row.id) for row in rows if row.status not in TERMINAL and is_runnable(row, now)]
 
 
-def list_executors(project: Project, task: Task) -> list[str]:
-    """Return the executors that may run a task, the preferred one first."""
-    choices = select_models(task, project.loaded).models
-    return list(dict.fromkeys(choice.executor for choice in choices if choice.enabled))
+def list_models(project: Project, task: Task) -> list[ModelConfig]:
+    """Return the enabled models that may run a task, the preferred one first."""
+    return [choice for choice in select_models(task, project.loaded).models if choice.enabled]
 
 
 def _create_disabled_error(project: Project, task: Task) -> UsageError:

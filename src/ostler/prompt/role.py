@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from msgspec import Struct
@@ -46,15 +47,19 @@ def find_agent(name: str, root: Path) -> Agent:
         return AGENTS[name]
     if name in list_project_roles(root):
         return Agent(name, f"defined in {prompt_file(name)}", ())
-    known = ", ".join(_list_roles(root))
-    raise UsageError(f"unknown role: {name}", f"use one of {known}, or create {prompt_file(name)}")
+    raise UsageError(f"unknown role: {name}", _suggest_roles(name, root))
 
 
 def describe_unknown_role(name: str, root: Path) -> str:
     """Return the message for a role that does not exist, with the nearest name."""
     near = nearest(name, _list_roles(root))
-    suggestion = f"did you mean {near}?" if near else f"create {prompt_file(name)}"
+    suggestion = f"did you mean {near}?" if near else _suggest_roles(name, root)
     return f"unknown role {quote(name)}; {suggestion}"
+
+
+def _suggest_roles(name: str, root: Path) -> str:
+    create = f", or create {prompt_file(name)}" if re.fullmatch(r"\w[\w-]*", name) else ""
+    return f"use one of {', '.join(_list_roles(root))}{create}"
 
 
 def prompt_file(name: str) -> Path:

@@ -347,8 +347,9 @@ def explain_exhaustion(
         recovering, key=lambda reason: (needs_account_fix(reason.code), reason.until or 0.0), default=None
     )
     resumes_at = first.until if first and only_limits else None
-    if len(pool.models) == 1:
-        (_, reason) = known[0]
+    single = pool.enabled or pool.models
+    if len(single) == 1:
+        reason = unavailable[single[0].name]
         return Exhaustion(reason.code, reason.message, resumes_at)
     code = first.code if first and only_limits else Code.MODELS_EXHAUSTED
     if all(reason.code is Code.BUDGET_EXCEEDED for _, reason in known):

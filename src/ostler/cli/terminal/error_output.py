@@ -23,6 +23,9 @@ def report_error(error: Exception, argv: list[str]) -> int:
         case OstlerError():
             _print_error(error.code, error.message, error.hint, argv, error.problems)
             return error.exit
+        case click.exceptions.NoArgsIsHelpError():  # a group without a command; its message is the help
+            sys.stdout.write(f"{error.message}\n")
+            return 0
         case click.ClickException():
             return _report_usage(error, argv)
         case PermissionError():
@@ -35,7 +38,7 @@ def report_error(error: Exception, argv: list[str]) -> int:
 
 
 def _report_usage(error: click.ClickException, argv: list[str]) -> int:
-    message = error.format_message()
+    message = " ".join(error.format_message().split())  # click writes choices in several lines
     context = error.ctx if isinstance(error, click.UsageError) else None
     hint = (
         f"{context.command_path} --help" if context is not None and context.command_path else "ostler --help"

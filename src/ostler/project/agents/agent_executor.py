@@ -98,6 +98,8 @@ class AgentExecutor:
         Cancelling the coroutine raises, and the task can be executed again.
         """
         began = self._clock.monotonic()
+        if not isinstance(task, Task):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return create_failure("", "", UsageError(f"task: expected a Task, got {task!r:.80}"))
         try:
             result = await self._execute(task, signal or asyncio.Event(), agent_config or _NO_OVERRIDES)
         except Exception as error:  # noqa: BLE001  (every error becomes a result)

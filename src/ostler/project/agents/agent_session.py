@@ -18,6 +18,7 @@ from ostler.executors.registry import ExecutorRegistry
 from ostler.files.lock import LockHandle, try_lock
 from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, SessionStarted
 from ostler.model.model_config import ModelConfig
+from ostler.process.protocol import CommandRunner
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents.executors import check_permissions
 from ostler.project.agents.session_log import SessionLog
@@ -60,7 +61,7 @@ async def send_prompt(
     """
     project.require_person("start agents")
     with _lock_session(project, session) as held:
-        executor = _create_executor(project, session, held)
+        executor = _create_executor(project, session, DefaultCommandRunner(held=(held.fd,)))
         turn = replace(session, turns=session.turns + 1, used_at=clock.now())
         move_outputs(project, turn)
         save_session(project, turn)
@@ -87,6 +88,11 @@ async def send_prompt(
         return reported, result
 
 
+def check_session(project: Project, session: AgentSession) -> None:
+    """Raise OstlerError when the session's executor is unknown, not installed or cannot resume."""
+    _create_executor(project, session, DefaultCommandRunner())
+
+
 def get_exit_code(result: CallResult) -> int:
     return 0 if result.code is None else CODES[result.code].exit
 
@@ -100,9 +106,8 @@ def _lock_session(project: Project, session: AgentSession) -> LockHandle:
     return held
 
 
-def _create_executor(project: Project, session: AgentSession, held: LockHandle) -> Executor:
+def _create_executor(project: Project, session: AgentSession, runner: CommandRunner) -> Executor:
     check_permissions(project.settings, ModelConfig(session.executor, session.executor))
-    runner = DefaultCommandRunner(held=(held.fd,))
     executor = ExecutorRegistry().make(session.executor, project.settings.executors, runner)
     executor.validate_availability()
     if session.turns and not supports_resumption(executor):

@@ -10,7 +10,12 @@ from msgspec.structs import replace
 from ostler.config.settings import ExecutorSettings, Settings
 from ostler.errors import Code, OstlerError
 from ostler.executors.health import Health, HealthState, Probe
-from ostler.executors.permissions import find_skipped_checks, require_sandbox
+from ostler.executors.permissions import (
+    WITHOUT_CHECKS,
+    create_unchecked_error,
+    find_skipped_checks,
+    require_sandbox,
+)
 from ostler.executors.protocol import Capabilities
 from ostler.executors.registry import ExecutorRegistry, find_section, resolve_name, resolve_type
 from ostler.executors.survey import get_spec, probe_programs
@@ -25,10 +30,12 @@ def check_permissions(settings: Settings, model: ModelConfig) -> None:
     """Raise SANDBOX_UNAVAILABLE before a run: the executor would refuse to start this agent."""
     name = resolve_name(model.executor, settings.executors)
     section = find_section(name, settings.executors)
-    section = replace(section, args=(*section.args, *model.args))
+    section = replace(section, args=(*section.args, *model.args), env={**section.env, **model.env})
     kind = resolve_type(name, settings.executors)
     if find_skipped_checks(section, kind):
         require_sandbox(name, section, _may_skip(settings), kind)
+    elif kind in WITHOUT_CHECKS and not _is_verified(settings):
+        raise create_unchecked_error(name)
 
 
 def find_skipping_sections(settings: Settings) -> dict[str, str]:
@@ -39,7 +46,8 @@ def find_skipping_sections(settings: Settings) -> dict[str, str]:
     }
     for index, model in enumerate(settings.models):
         kind = resolve_type(model.executor, settings.executors)
-        found[f"models[{index}]"] = find_skipped_checks(ExecutorSettings(args=model.args), kind)
+        own = ExecutorSettings(args=model.args, env=model.env)
+        found[f"models[{index}]"] = find_skipped_checks(own, kind)
     pairs = [(section, reason.partition(" = ")) for section, reason in found.items() if reason]
     if pairs and _may_skip(settings):
         return {}
@@ -48,9 +56,12 @@ def find_skipping_sections(settings: Settings) -> dict[str, str]:
 
 def _may_skip(settings: Settings) -> bool:
     """Return whether agents may skip their permission checks: in a verified sandbox, or if it is set."""
+    return settings.sandbox.allow_unsandboxed_skip or _is_verified(settings)
+
+
+def _is_verified(settings: Settings) -> bool:
+    """Return whether agents run in a sandbox whose self-test passed."""
     sandbox = settings.sandbox
-    if sandbox.allow_unsandboxed_skip:
-        return True
     try:
         chosen = choose_tier(sandbox.tier, os.environ, sandbox.network, sandbox.image)
         return chosen.verified and is_separate(sandbox.network)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ostler.calls.attempts.base_call import create_base_call, identity_variables
 from ostler.calls.models.availability import ModelAvailability, Unavailable
 from ostler.clock import SystemClock
-from ostler.errors import OstlerError, is_provider_limit
+from ostler.errors import Code, OstlerError, is_provider_limit
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AgentCall, CallResult
@@ -95,7 +95,7 @@ class _ModelCheck:
         call = _create_call(self._project, model, executor, self._environ, folder, self._seconds)
         result = await executor.spawn(call, lambda _: None)
         self._record(model, executor, result, is_probe=isinstance(admission, Probe))
-        return _to_answer(result)
+        return _to_answer(result, self._seconds)
 
     def _record(self, model: ModelConfig, executor: Executor, result: CallResult, *, is_probe: bool) -> None:
         """Record the windows and limits of the account for all calls, as after an attempt.
@@ -136,5 +136,7 @@ def _create_call(
     )
 
 
-def _to_answer(result: CallResult) -> ProbeResult:
-    return ProbeResult(result.ok, round(result.duration_seconds, 3), result.code, result.message)
+def _to_answer(result: CallResult, seconds: float) -> ProbeResult:
+    is_late = result.code in (Code.TIMEOUT, Code.IDLE_TIMEOUT)  # the settings of tasks do not apply
+    message = f"no answer within {seconds:g} s" if is_late else result.message
+    return ProbeResult(result.ok, round(result.duration_seconds, 3), result.code, message)

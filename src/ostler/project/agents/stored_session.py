@@ -110,7 +110,9 @@ def _has_prefix(session: AgentSession, prefix: str) -> bool:
 
 
 def _read_records(project: Project) -> list[tuple[Path, AgentSession | None]]:
-    return [(path, _read(path)) for path in sorted(_folder(project).glob(f"*{_RECORD}"))]
+    files = sorted(_folder(project).glob(f"*{_RECORD}"))
+    # An executor may put files of its calls, such as settings, beside the raw output.
+    return [(path, _read(path)) for path in files if f"{RAW}." not in path.name]
 
 
 def _read(path: Path) -> AgentSession | None:

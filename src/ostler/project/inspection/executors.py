@@ -10,6 +10,7 @@ from ostler.config.settings import ExecutorSettings
 from ostler.errors import OstlerError, Problem
 from ostler.executors.permissions import ALLOW_HINT
 from ostler.executors.protocol import Executor
+from ostler.executors.registry import resolve_name
 from ostler.model.model_config import ModelConfig
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents.executors import check_permissions, find_skipping_sections
@@ -69,7 +70,11 @@ def find_literal_homes(setup: Setup) -> Iterator[Problem]:
 
 def find_unusable_executors(setup: Setup) -> Iterator[Problem]:
     """Yield a warning for each executor of the settings that cannot start on this machine."""
+    reported = tuple(find_skipping_sections(setup.settings))
     for key, name in list_used_executors(setup).items():
+        section = f"executors.{resolve_name(name, setup.settings.executors)}."
+        if any(one.startswith(section) for one in reported):
+            continue  # an error names the setting
         try:
             check_permissions(setup.settings, ModelConfig(name, name))
             make_executor(name, setup).validate_availability()

@@ -9,6 +9,7 @@ from ostler.config.settings import Settings
 from ostler.config.shape import keys_of
 from ostler.errors import Problem
 from ostler.project.inspection.setup import Setup
+from ostler.prompt.role import AGENTS
 
 _PREFIX = "OSTLER_"
 _RESERVED = (
@@ -67,6 +68,7 @@ def _list_used_variables(settings: Settings) -> Iterator[str]:
 def _find_nearest_variable(name: str) -> str | None:
     """Return the variable with the same letters, else the most similar one."""
     settings = ["__".join(map(str, path)).upper() for path in keys_of(Settings)]
+    settings += [f"AGENTS__{role.upper()}" for role in AGENTS]
     known = [*settings, *(one.removeprefix(_PREFIX) for one in _RESERVED)]
     letters = name.removeprefix(_PREFIX)
     same = (one for one in known if one.replace("_", "") == letters.replace("_", ""))

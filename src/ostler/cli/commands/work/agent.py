@@ -32,7 +32,7 @@ from ostler.model.call import (
 )
 from ostler.model.sandbox import describe_refusal
 from ostler.model.task import Task
-from ostler.project.agents.agent_session import create_session, get_exit_code, send_prompt
+from ostler.project.agents.agent_session import check_session, create_session, get_exit_code, send_prompt
 from ostler.project.agents.model_choice import choose_executor
 from ostler.project.agents.stored_session import (
     LOG,
@@ -158,6 +158,7 @@ def _read_prompt(prompt: str | None, file: str | None) -> str:
 async def _run_call(
     project: Project, conversation: AgentSession, text: str, as_json: bool, preamble: str = ""
 ) -> int:
+    check_session(project, conversation)
     if not as_json:
         print_hint(f"session {conversation.session_id} with {conversation.executor}")
     on_event = _print_event_json if as_json else _print_event

@@ -25,7 +25,7 @@ from ostler.cli.terminal.problems import print_warnings
 from ostler.cli.terminal.progress import Progress, open_progress
 from ostler.cli.terminal.streams import ignore_closed_output
 from ostler.clock import SystemClock
-from ostler.errors import OstlerError, UsageError
+from ostler.errors import Code, OstlerError, UsageError
 from ostler.model.ids import TaskId, make_task_id
 from ostler.model.outcome import Outcome, combine_exit_codes, combine_with_holds, combine_with_refusal
 from ostler.model.status import TERMINAL, TaskStatus
@@ -175,7 +175,12 @@ def command(
             check_phases(stepper.breakpoints, project, task_ids)
         _print_unconfined(project, task_ids)
         run = run_tasks(project, task_ids, as_json, True, stepper, waits, fail_fast, ready_descriptor)
-        return combine_with_refusal(asyncio.run(run), refused)
+        try:
+            return combine_with_refusal(asyncio.run(run), refused)
+        except OstlerError as error:
+            if is_new and error.code in (Code.CONFIG_INVALID, Code.AUTH_FAILED):
+                error.hint = f"correct it, then: ostler run {task_ids[0]}"
+            raise
 
 
 def _require_one(ways: dict[str, bool]) -> None:
