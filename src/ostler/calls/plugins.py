@@ -205,9 +205,12 @@ def _add_to_path(folder: Path) -> None:
 
 
 def find_missing_module(path: str, root: Path) -> str:
-    """Return why the module of an entry cannot be found; empty if it can. Imports nothing."""
-    name = path.partition(":")[0].partition(".")[0]
-    if not name or PathFinder.find_spec(name, [*sys.path, str(root / PLUGIN_FOLDER)]) is not None:
+    """Return why an entry is invalid, or its module cannot be found; empty if it can. Imports nothing."""
+    try:
+        name = _split(path)[0].partition(".")[0]
+    except UsageError as error:
+        return f'"{path}": {error.message}; {error.hint}'
+    if PathFinder.find_spec(name, [*sys.path, str(root / PLUGIN_FOLDER)]) is not None:
         return ""
     error = _missing_module(path, name)
     return f"{error.message.removeprefix('plugins.load: ')}; {error.hint}"
@@ -222,11 +225,17 @@ def _missing_module(path: str, name: str) -> UsageError:
 
 def _create_plugin(path: str) -> object:
     """Import `module:attribute`; a class is instantiated."""
-    module, colon, attribute = path.partition(":")
-    if not (module and colon and attribute):
-        raise UsageError("expected a module and a name in it", "write it as package.module:Name")
+    module, attribute = _split(path)
     found: object = getattr(import_module(module), attribute)
     return found() if isinstance(found, type) else found
+
+
+def _split(path: str) -> tuple[str, str]:
+    """Return the module and the name in it; raises UsageError."""
+    module, _, attribute = path.partition(":")
+    if not (attribute.isidentifier() and all(part.isidentifier() for part in module.split("."))):
+        raise UsageError("expected a module and a name in it", "write it as package.module:Name")
+    return module, attribute
 
 
 def _load_installed(registry: PluginRegistry, logger: logging.Logger) -> None:
