@@ -170,7 +170,8 @@ class Project:
             return found[0]
         if not found:
             self._refuse_removed(TaskId(text))
-            raise UsageError(f"no task {text[:200] or 'with an empty id'}", "run ostler status to see the tasks")
+            named = text[:200] or "with an empty id"
+            raise UsageError(f"no task {named}", "run ostler status to see the tasks")
         raise UsageError(f"{text} is ambiguous: {', '.join(found[:5])}", "use a longer prefix")
 
     def find_removal(self, task: TaskId) -> float | None:

@@ -41,7 +41,8 @@ class AttemptPage:
 
     def __init__(self, path: Path, attempt: Attempt, prompt: str) -> None:
         self._file = Transcript(str(path))
-        self._write(f"# {attempt.phase}, attempt {attempt.number}\n\n## Prompt\n\n{_quote(prompt)}{_RESPONSE}")
+        title = f"# {attempt.phase}, attempt {attempt.number}\n\n"
+        self._write(f"{title}## Prompt\n\n{_quote(prompt)}{_RESPONSE}")
 
     def write_event(self, event: AgentEvent) -> None:
         self._write(_format_event(event))

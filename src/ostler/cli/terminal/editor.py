@@ -15,7 +15,8 @@ def edit_file(path: Path) -> None:
     """Edit the file and wait until the editor ends; raises UsageError when the editor fails."""
     chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not chosen and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("an editor needs a terminal", "set EDITOR to a program that needs none, or use options")
+        hint = "use options, or set EDITOR to a program that needs none"
+        raise UsageError("an editor needs a terminal", hint)
     editor = shlex.split(chosen or "vi")
     if run_in_foreground([*editor, str(path)]) != 0:
         raise UsageError(f"{editor[0]} could not edit {path}", "set EDITOR to an installed editor")
