@@ -36,6 +36,37 @@ def test_a_completed_attempt_says_so(world: World) -> None:
     assert world.json("show", task, "--attempt", "1")["verdict"] == "complete"
 
 
+def _read_page(world: World, task: str, number: int = 1) -> str:
+    return (
+        world.root / ".ostler" / "tasks" / task / "transcripts" / f"implement-{number:03d}.md"
+    ).read_text()
+
+
+def test_the_page_of_an_attempt_has_prompt_response_tokens_and_result(world: World) -> None:
+    """Transcripts contain everything about a call, and `show` has the verdict of each attempt."""
+    world.behave(text=TEXT)
+    task = world.new("Sell it", "-d", f"Print the price.\n\n## Response\n\nWith {SECRET}.")
+    world.ostler("run", task, code=4)
+    page = _read_page(world, task)
+    parts = ["## Prompt", "> Print the price.", "> ## Response", "\n## Response\n\n", "I need the price."]
+    places = [page.index(part) for part in (*parts, "10 tokens in, 5 out", "Complete: no\n")]
+    assert places == sorted(places) and page.endswith("\nComplete: no\nBlocked: yes, which price?\n")
+    assert SECRET not in page
+    (attempt,) = world.json("show", task)["attempts"]
+    assert (attempt["verdict"], attempt["reason"]) == ("blocked", "which price?")
+
+
+def test_only_the_last_attempt_of_a_call_has_its_verdict(world: World) -> None:
+    """An attempt that failed and was repeated decided nothing about the phase."""
+    world.behave(plan=["crash", "ok"])
+    task = world.new()
+    world.ostler("run", task, OSTLER_RETRY__BASE_DELAY_SECONDS="0.01")
+    attempts = world.json("show", task)["attempts"]
+    assert [one["verdict"] for one in attempts][:2] == [None, "complete"]
+    assert "Complete:" not in _read_page(world, task)
+    assert _read_page(world, task, 2).endswith("\nComplete: yes\nBlocked: no\n")
+
+
 @pytest.mark.parametrize("number", ["2", "0", "x"])
 def test_an_attempt_that_does_not_exist_is_bad_input(number: str, world: World) -> None:
     """One sentence and exit 2; the attempts that exist are listed."""

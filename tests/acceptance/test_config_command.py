@@ -151,7 +151,7 @@ def test_names_that_refer_to_nothing_are_found(world: World, file: Path) -> None
         "[gates.options.tset]\ncontrol = false\n"
         '[gates.checks.lint]\ncommand = "true"\nphase = "implment"\n'
         "[pools.hihg]\nsize = 1\n"
-        '[plugins]\nload = ["nowhere:Plugin"]\n'
+        '[plugins]\nload = ["nowhere:Plugin", "../x:Plugin"]\n'
         "[executors.claude]\npreset_args = []\n"
     )
     stderr = world.ostler("config", "validate", code=2).stderr
@@ -159,6 +159,7 @@ def test_names_that_refer_to_nothing_are_found(world: World, file: Path) -> None
         'ostler.toml:1: gates.options.tset: no phase has this name; did you mean "test"?',
         'ostler.toml:5: gates.checks.lint.phase: no phase has the name "implment"; did you mean "implement"?',
         'ostler.toml:9: plugins.load: "nowhere:Plugin": no module nowhere in .agents/plugins/',
+        'ostler.toml:9: plugins.load: "../x:Plugin": expected a module and a name in it',
         "ostler.toml:11: executors.claude.preset_args: only amp, crush, droid, kilocode, kimi have arguments",
         'ostler.toml:6: pools.hihg: only tasks with feature: hihg use this pool; did you mean "high"?',
     ):

@@ -62,7 +62,7 @@ def test_an_archived_task_is_hidden_until_it_is_needed_again(world: World) -> No
     (hidden,) = world.json("status", "--archived")["tasks"]
     assert hidden["id"] == done and hidden["archived_at"]
     assert "archived already" in world.ostler("archive", done, code=2).stderr
-    world.ostler("archive", "--undo", done)
+    world.ostler("archive", "--undo", "--older-than", "0d")
     assert len(world.json("status")["tasks"]) == 2
     world.ostler("archive", done)
     world.ostler("retry", done)

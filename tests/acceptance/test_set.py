@@ -101,3 +101,33 @@ def test_a_changed_file_of_an_ended_task_is_named(world: World) -> None:
     path.write_text(path.read_text() + "\nMore.\n")
     (changed,) = world.show(task)["changed_files"]
     assert "task.md" in changed and "has ended" in changed
+
+
+def test_a_change_of_phases_is_recorded_in_words(world: World) -> None:
+    """The event lists the names, as a person writes them."""
+    task = world.new("Red")
+    world.ostler("set", task, "phases=implement,review")
+    assert "phases: none -> implement, review" in world.ostler("events", task).stdout
+
+
+def test_edit_without_a_terminal_starts_no_default_editor(world: World) -> None:
+    """One sentence and exit 2 instead of vi on a pipe."""
+    printed = world.ostler("edit", world.new("Red"), code=2, EDITOR="", VISUAL="").stderr
+    assert "an editor needs a terminal" in printed
+
+
+def test_show_names_the_mistake_in_a_changed_task_file(world: World) -> None:
+    """Before a run reads it; the text of the task is not lost."""
+    task = world.new("Red")
+    file = world.root / ".ostler" / "tasks" / task / "task.md"
+    world.ostler("pause", task)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("---\ntilte: Green\n---\n")
+    (changed,) = world.json("show", task)["changed_files"]
+    assert f"{task}/task.md:2" in changed and "tilte" in changed and "correct or delete" in changed
+
+
+def test_a_long_id_that_names_no_task_is_cut(world: World) -> None:
+    """The message stays one sentence."""
+    world.new("Red")
+    assert len(world.ostler("show", "x" * 5000, code=2).stderr) < 400

@@ -211,3 +211,12 @@ def test_the_kit_is_refused_inside_a_task(world: World) -> None:
     task = world.new()
     world.ostler("run", task)
     assert "only a person can use ostler testing" in world.git("show", f"ostler/{task}:said")
+
+
+def test_an_agent_that_waits_works_afterwards(world: World) -> None:
+    """It starts once, with one session, and completes its phase."""
+    world.behave(fault="waits", seconds=0.1, error_message="Retrying in 1 s")
+    task = world.new()
+    world.ostler("run", task)
+    assert {one["status"] for one in world.json("show", task)["attempts"]} == {"succeeded"}
+    assert "session_replaced" not in [one["type"] for one in world.events(task)]

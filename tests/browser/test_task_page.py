@@ -77,6 +77,18 @@ def test_the_transcript_of_a_live_task_streams(world: World, serve: Callable[...
     assert page.evaluate(AT_END)
 
 
+def test_an_attempt_has_its_prompt_and_its_result(world: World, serve: Callable[..., Served]) -> None:
+    """Above the transcript what was sent, below it whether the phase is complete or blocked."""
+    task = _task(world, [STEPS[0], "say: <phase_blocked>which price?</phase_blocked>"])
+    world.ostler("run", task, code=4)
+    page = serve("--view-only").open(f"/tasks/{task}")
+    expect(page.locator(".attempt-verdict")).to_have_text("Result Blocked · which price?")
+    prompt = page.locator(".attempt-prompt")
+    prompt.locator("summary").click()
+    expect(prompt.locator("pre")).to_contain_text("# Walk on")
+    expect(prompt.locator("pre")).to_be_visible()
+
+
 def test_a_long_log_opens_at_its_end_and_anywhere(world: World, serve: Callable[..., Served]) -> None:
     """Of 200 MB only a few pages are read and shown, at the tail, in the middle and at an anchor."""
     task = _done(world, [SHOWS_DONE])

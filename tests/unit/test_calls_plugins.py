@@ -62,6 +62,7 @@ def test_a_class_is_made_and_an_object_is_taken(packages: Path) -> None:
     [
         ("note", 'plugins.load: "note": expected a module and a name in it'),
         (":Note", 'plugins.load: ":Note": expected a module and a name in it'),
+        ("../../note:Note", 'plugins.load: "../../note:Note": expected a module and a name in it'),
         ("nowhere.at.all:Note", 'plugins.load: "nowhere.at.all:Note": no module nowhere in .agents/plugins/'),
         ("ostler_note:Missing", "cannot be loaded: AttributeError: module 'ostler_note' has no attribute"),
         ("ostler_wrong:x", 'plugins.load: "ostler_wrong:x" cannot be loaded: SyntaxError: '),

@@ -22,7 +22,7 @@ from ostler.compat.orc import (
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
-from world import World
+from world import World, wait_until
 
 SCRIPTED = '[run]\nexecutor = "scripted"\n[sandbox]\ntier = "supervised"\n'
 SAY = """
@@ -72,6 +72,23 @@ def test_execute_task_runs_every_phase(root: Path) -> None:
     assert spoken == ["prompt", "tool", "response"] * 2
     assert [one.type for one in events[-2:]] == ["complete", "state"]
     assert sum(one.data["total"] for one in events if one.type == "tokens") > 0
+
+
+def test_a_slow_receiver_does_not_delay_the_run(root: Path) -> None:
+    """The task is completed while the receiver handles its first event; it gets the others afterwards."""
+    state = root / ".ostler/tasks/task-001/state.yaml"
+    events: list[str] = []
+
+    def is_completed() -> bool:
+        return state.exists() and 'status: "completed"' in state.read_text()
+
+    def receive(event: Event) -> None:
+        if not events:
+            wait_until(is_completed, 20, "the run waits for the receiver")
+        events.append(event.type)
+
+    outcome = asyncio.run(engine(root, receive).execute_task(Task("Fix it", DONE, TaskId("task-001"))))
+    assert outcome.status == "completed" and events[-1] == "state"
 
 
 def test_execute_phase_stops_before_the_next_one(root: Path) -> None:

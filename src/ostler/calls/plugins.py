@@ -29,7 +29,6 @@ CLOSE_TIMEOUT_SECONDS = 2.0  # at the end of a run, for events that are still qu
 MAX_FAILURES = 3
 MAX_QUEUED = 10_000
 
-_ENTRY = re.compile(r"\w+(\.\w+)*:\w+")
 _FORM, _FORM_HINT = "expected a module and a name in it", "write it as package.module:Name"
 
 Method = Callable[[Any], object]
@@ -210,10 +209,11 @@ def _add_to_path(folder: Path) -> None:
 
 def find_missing_module(path: str, root: Path) -> str:
     """Return why an entry cannot be loaded, as far as the files show it; imports nothing."""
-    module, _, attribute = path.partition(":")
+    try:
+        module, attribute = _split(path)
+    except UsageError as error:
+        return f'"{path}": {error.message}; {error.hint}'
     name = module.partition(".")[0]
-    if not _ENTRY.fullmatch(path):
-        return f'"{path}": {_FORM}; {_FORM_HINT}'
     if PathFinder.find_spec(name, [*sys.path, str(root / PLUGIN_FOLDER)]) is None:
         error = _missing_module(path, name)
         return f"{error.message.removeprefix('plugins.load: ')}; {error.hint}"
@@ -246,11 +246,17 @@ def _missing_module(path: str, name: str) -> UsageError:
 
 def _create_plugin(path: str) -> object:
     """Import `module:attribute`; a class is instantiated."""
-    module, colon, attribute = path.partition(":")
-    if not (module and colon and attribute):
-        raise UsageError(_FORM, _FORM_HINT)
+    module, attribute = _split(path)
     found: object = getattr(import_module(module), attribute)
     return found() if isinstance(found, type) else found
+
+
+def _split(path: str) -> tuple[str, str]:
+    """Return the module and the name in it; raises UsageError."""
+    module, _, attribute = path.partition(":")
+    if not (attribute.isidentifier() and all(part.isidentifier() for part in module.split("."))):
+        raise UsageError(_FORM, _FORM_HINT)
+    return module, attribute
 
 
 def _load_installed(registry: PluginRegistry, logger: logging.Logger) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -13,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.debugger import PrePromptEvent, StopRun
-from ostler.compat.orc_events import EventPublisher, FeedTranslator, read_answer
+from ostler.compat.orc_events import Event, EventPublisher, FeedTranslator, read_answer
 from ostler.errors import Code, UsageError
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.ids import TaskId, adopt_task_id, is_task_id
@@ -27,7 +28,9 @@ from ostler.project.project import Project
 from ostler.project.tasks.planning import plan_task
 
 _POLL_SECONDS = 0.1
+_FLUSH_SECONDS = 5.0  # that a receiver has for the last events after the run
 _APPROVED: tuple[GateVerdict, ...] = ("pass", "skipped", "overruled", "not_checked")
+_log = logging.getLogger(__name__)
 
 Session = Literal["none", "phase", "persistent"]
 Checkpoints = Literal["none", "phase", "iteration"]
@@ -162,13 +165,17 @@ class Executor:
             yield ostler
 
     async def _run(self, ostler: Ostler, task: TaskId) -> Outcome:
-        feed = FeedTranslator(ostler.project, task, self._publisher)
+        events: asyncio.Queue[Event] = asyncio.Queue()
+        feed = FeedTranslator(ostler.project, task, EventPublisher(events.put_nowait))
         publishing = asyncio.create_task(_publish(feed))
+        delivering = asyncio.create_task(_deliver(events, self._publisher))
         try:
             return await ostler.run(task)
         finally:
             publishing.cancel()
             feed.publish_new()
+            await _flush(events)
+            delivering.cancel()
 
 
 class _StopAfter:
@@ -247,6 +254,21 @@ async def _publish(feed: FeedTranslator) -> None:
     while True:
         await asyncio.sleep(_POLL_SECONDS)
         feed.publish_new()
+
+
+async def _deliver(events: asyncio.Queue[Event], publisher: EventPublisher) -> None:
+    """Send the events in order, in a thread: a slow receiver does not delay the run."""
+    while True:
+        await asyncio.to_thread(publisher.publish, await events.get())
+        events.task_done()
+
+
+async def _flush(events: asyncio.Queue[Event]) -> None:
+    try:
+        async with asyncio.timeout(_FLUSH_SECONDS):
+            await events.join()
+    except TimeoutError:
+        _log.warning("the receiver is too slow: events that it does not get: %d", events.qsize())
 
 
 def _to_settings(config: ExecutorConfig) -> dict[str, object]:

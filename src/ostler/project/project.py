@@ -25,7 +25,7 @@ from ostler.files.lock import is_locked
 from ostler.git.repository import Repository
 from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.budget import find_task_budget
-from ostler.model.event import DecisionRecorded, Event, FeedLine, TaskCreated
+from ostler.model.event import CallEnded, DecisionRecorded, Event, FeedLine, TaskCreated
 from ostler.model.events.disposal import DisposalEvent, TaskRemoved
 from ostler.model.ids import TaskId, adopt_task_id, make_id_tail, make_task_id, require_task_id
 from ostler.model.notice import AgentReported
@@ -170,7 +170,8 @@ class Project:
             return found[0]
         if not found:
             self._refuse_removed(TaskId(text))
-            raise UsageError(f"no task {text or 'with an empty id'}", "run ostler status to see the tasks")
+            named = text[:200] or "with an empty id"
+            raise UsageError(f"no task {named}", "run ostler status to see the tasks")
         raise UsageError(f"{text} is ambiguous: {', '.join(found[:5])}", "use a longer prefix")
 
     def find_removal(self, task: TaskId) -> float | None:
@@ -352,9 +353,14 @@ class Project:
         attempts = self.journal.attempts(row.id) if with_attempts else []
         abandoned = row.status == TaskStatus.IN_PROGRESS and not self.is_claimed(row.id)
         login = find_login_command(row, self.journal)
-        view = view_task(row, attempts, abandoned, list_unmet(row, statuses), login)
+        calls = self._find_calls(row.id) if with_attempts else None
+        view = view_task(row, attempts, abandoned, list_unmet(row, statuses), login, calls)
         # The recorded path is another one after the project was moved or copied.
         return replace(view, worktree=str(self.layout.worktree(row.id))) if view.worktree else view
+
+    def _find_calls(self, task: TaskId) -> dict[str, CallEnded]:
+        """Return the calls of the task that ended, by their step."""
+        return {one.step: one.event for one in self.journal.read(task) if isinstance(one.event, CallEnded)}
 
     def _require_known(self, task: Task) -> None:
         """Raise with everything that the task names and that does not exist."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 
 from msgspec import Struct, to_builtins
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 from ostler.clock import format_rfc3339
 from ostler.errors import Code
 from ostler.model.attempt import Attempt, Billing, CostSource, TaskRow
+from ostler.model.event import CallEnded, Verdict
 from ostler.model.ids import TaskId
 from ostler.model.limits.window_change import WindowChange
 from ostler.model.plan import MERGE, GateType
@@ -74,6 +76,8 @@ class AttemptView(Struct, frozen=True):
     sandbox: SandboxRecord | None = None  # null: it did not start, or an older version wrote it
     permissions: str | None = None  # that the agent got
     template: str | None = None  # of its prompt: a file, a key of the settings or of the task, or built-in
+    verdict: Verdict | None = None  # what the call meant for its phase; null: another attempt followed
+    reason: str = ""  # of that verdict
 
 
 class PredecessorView(Struct, frozen=True):
@@ -149,16 +153,23 @@ class TaskView(Struct, frozen=True, kw_only=True):
 
 
 def view_task(
-    row: TaskRow, attempts: list[Attempt], abandoned: bool, unmet: tuple[TaskId, ...] = (), login: str = ""
+    row: TaskRow,
+    attempts: list[Attempt],
+    abandoned: bool,
+    unmet: tuple[TaskId, ...] = (),
+    login: str = "",
+    calls: Mapping[str, CallEnded] | None = None,
 ) -> TaskView:
     """Return the view of a task.
 
     `abandoned`: the run of a task in progress has died, and the next run resumes the task. `unmet` are the
-    tasks that must be completed first. `login` logs in to the agent that refused the task.
+    tasks that must be completed first. `login` logs in to the agent that refused the task. `calls` are the
+    calls that ended, by their step.
     """
     state = decode_state(row)
     confined = next((one for one in reversed(attempts) if one.sandbox), state)
     alive = state.status is TaskStatus.IN_PROGRESS and not abandoned
+    last = {one.step: one for one in attempts}
     return TaskView(
         id=state.task,
         title=state.title,
@@ -204,7 +215,14 @@ def view_task(
         removed_at=_time(state.removed_at),
         phases=tuple(_phase(state, index) for index in range(len(state.phases))),
         gates=_named_gates(state),
-        attempts=tuple(_attempt(attempt, alive and attempt is attempts[-1]) for attempt in attempts),
+        attempts=tuple(
+            _attempt(
+                attempt,
+                alive and attempt is attempts[-1],
+                (calls or {}).get(attempt.step) if attempt is last[attempt.step] else None,
+            )
+            for attempt in attempts
+        ),
     )
 
 
@@ -268,7 +286,7 @@ def _gate(kind: GateType, gate: GateState) -> GateView:
     return replace(view, guarded=gate.guarded, cause=gate.cause, checks=gate.checks)
 
 
-def _attempt(attempt: Attempt, alive: bool) -> AttemptView:
+def _attempt(attempt: Attempt, alive: bool, call: CallEnded | None) -> AttemptView:
     """Return the view of an attempt; one without an end is interrupted unless it is still running."""
     if attempt.status == "running" and not alive:
         attempt = replace(attempt, status="interrupted", code=Code.INTERRUPTED)
@@ -296,4 +314,6 @@ def _attempt(attempt: Attempt, alive: bool) -> AttemptView:
         sandbox=attempt.sandbox,
         permissions=attempt.permissions or None,
         template=attempt.template or None,
+        verdict=call.verdict if call else None,
+        reason=call.message if call else "",
     )

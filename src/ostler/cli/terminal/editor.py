@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from pathlib import Path
 
 from ostler.errors import UsageError
@@ -12,7 +13,11 @@ from ostler.process.tool import run_in_foreground
 
 def edit_file(path: Path) -> None:
     """Edit the file and wait until the editor ends; raises UsageError when the editor fails."""
-    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not chosen and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        hint = "use options, or set EDITOR to a program that needs none"
+        raise UsageError("an editor needs a terminal", hint)
+    editor = shlex.split(chosen or "vi")
     if run_in_foreground([*editor, str(path)]) != 0:
         raise UsageError(f"{editor[0]} could not edit {path}", "set EDITOR to an installed editor")
 

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ostler.calls.attempts.kept_answer import has_kept_answer
+from ostler.calls.attempts.page import find_page, write_verdict
 from ostler.calls.attempts.session import AgentSession, model_of_session, select_session
 from ostler.calls.request import CallOutcome, CallRequest
 from ostler.engine.core.step import CallAgent
@@ -83,8 +84,11 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
         )
         ended = await _build_success(step, context, services, outcome, reading)
         ended = replace(ended, warnings=(*ended.warnings, *prompt.warnings, *refused))
-        return StepResult(complete(ended))
-    ended, notices = _build_failure(step, outcome, services)
+        notices = ()
+    else:
+        ended, notices = _build_failure(step, outcome, services)
+    if outcome.answer:
+        write_verdict(find_page(request.task_dir / outcome.answer), ended)
     return StepResult(complete(ended), notices)
 
 

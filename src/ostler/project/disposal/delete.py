@@ -38,7 +38,7 @@ def empty_trashes(project: Project) -> None:
     """Delete what was discarded, also by an interrupted call."""
     left = empty_trash(project.layout.worktrees) + empty_trash(project.layout.state)
     if left:
-        _log.warning("%d discarded files could not be deleted in %s", left, project.layout.state)
+        _log.warning("discarded files that could not be deleted in %s: %d", project.layout.state, left)
 
 
 def _remove_worktree(project: Project, state: State, repository: Repository | None) -> None:

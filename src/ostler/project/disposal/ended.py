@@ -23,10 +23,10 @@ class ArchiveFilter(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     older_than: Annotated[str, Meta(description="Only tasks that ended longer ago, such as 30d.")] = ""
 
 
-def find_archivable(project: Project, wanted: ArchiveFilter) -> list[TaskId]:
-    """Return the matching ended tasks that are not archived, the oldest first; raise UsageError."""
+def find_archivable(project: Project, wanted: ArchiveFilter, archived: bool = False) -> list[TaskId]:
+    """Return the matching ended tasks, the archived ones or the others, oldest first; raise UsageError."""
     age = parse_age(wanted.older_than, "--older-than") if wanted.older_than else 0.0
-    found = [row for row, _ in list_ended(project, age) if row.archived_at is None]
+    found = [row for row, _ in list_ended(project, age) if (row.archived_at is not None) is archived]
     return [row.id for row in found if not wanted.completed or row.status in _DONE]
 
 

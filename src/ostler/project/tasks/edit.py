@@ -195,5 +195,6 @@ def _describe(name: str, before: Task, after: Task) -> str:
 
 
 def _shorten(value: Any) -> str:
-    text = str(msgspec.to_builtins(value)) if value not in (None, "", ()) else "none"
+    plain: Any = msgspec.to_builtins(value) if value not in (None, "", ()) else "none"
+    text = ", ".join(map(str, plain)) if isinstance(value, tuple) and plain != "none" else str(plain)
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."

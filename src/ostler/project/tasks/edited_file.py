@@ -46,13 +46,16 @@ def take_in_edited_file(project: Project, task: Task, state: State) -> TaskEdite
 
 def describe_hand_edits(project: Project, task: Task, state: State) -> tuple[str, ...]:
     """Return a sentence for each file that a person changed and no run has read yet; writes nothing."""
+    where = _name_file(project, task.id, _TASK)
     use = "it is not used, because the task has ended" if state.status in TERMINAL else "the next run uses it"
     try:
         text = redact_text(_read_text(project.layout.task(task.id) / _TASK) or "")
-        note = f"{_name_file(project, task.id, _TASK)}: {use}" if _is_edit(project, task, text) else ""
+        note = f"{where}: {use}" if _is_edit(project, task, text) else ""
+        if note and state.status not in TERMINAL:
+            find_changed_fields(text, task, where)
         return tuple(filter(None, (find_state_edit(project, state), note)))
     except OstlerError as error:
-        return (error.message,)
+        return (f"{error.message}; correct or delete the file",)
 
 
 def find_state_edit(project: Project, state: State) -> str:

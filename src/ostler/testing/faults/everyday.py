@@ -86,7 +86,7 @@ def waits(agent: FakeAgent) -> int:
     agent.remember({"prompt": agent.prompt})
     agent.fail(agent["error_message"])
     time.sleep(agent["seconds"])
-    return behave(agent)
+    return agent.run()
 
 
 def _closes(window: Path, seconds: float) -> float:

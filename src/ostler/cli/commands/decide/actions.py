@@ -37,7 +37,7 @@ _FLAGS = {
 _TYPES: dict[str, type] = {"budget_usd": float, "attempt": int}
 _NAMES = {"since": "TIME", "code": "CODE", "older_than": "AGE"}
 # How many tasks are named at once: the filters, and the function that finds the tasks.
-_BULK: dict[str, tuple[type[RetryFilter | ArchiveFilter], Callable[[Project, Any], list[TaskId]]]] = {
+_BULK: dict[str, tuple[type[RetryFilter | ArchiveFilter], Callable[..., list[TaskId]]]] = {
     "retry": (RetryFilter, find_retryable),
     "archive": (ArchiveFilter, find_archivable),
 }
@@ -58,7 +58,7 @@ def make_command(name: str) -> click.Command:
         _require_texts(action, values)
         params = decode_params(action, values)
         with open_project() as project:
-            for task in _find_tasks(project, name, tasks, filters, as_json):
+            for task in _find_tasks(project, name, tasks, filters, as_json, undo=bool(given.get("undo"))):
                 view = apply_action(project, os.environ, task, name, **values)
                 _print_result(view, as_json, action.describe_result(view.status, params))
 
@@ -87,7 +87,7 @@ def _filter_options(name: str) -> list[click.Parameter]:
 
 
 def _find_tasks(
-    project: Project, name: str, tasks: tuple[str, ...], filters: dict[str, Any], as_json: bool
+    project: Project, name: str, tasks: tuple[str, ...], filters: dict[str, Any], as_json: bool, *, undo: bool
 ) -> list[TaskId]:
     """Return the named tasks, or those that the filters match; raise UsageError for both or neither."""
     given = {key: value for key, value in filters.items() if value}
@@ -100,7 +100,7 @@ def _find_tasks(
     if tasks:
         return [project.resolve(text) for text in tasks]
     kind, find = _BULK[name]
-    found = find(project, kind(**given))
+    found = find(project, kind(**given), archived=True) if undo else find(project, kind(**given))
     if not found and not as_json:
         print_hint("No task matches.  Next: ostler status")
     return found

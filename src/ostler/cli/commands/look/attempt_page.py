@@ -9,7 +9,6 @@ import msgspec
 
 from ostler.cli.terminal.text import escape_controls, format_reason
 from ostler.errors import UsageError
-from ostler.model.event import CallEnded, Record
 from ostler.model.ids import TaskId
 from ostler.project.project import Project
 from ostler.views.task import AttemptView
@@ -26,7 +25,7 @@ def read_attempt(project: Project, task: TaskId, number: int) -> dict[str, Any]:
         numbers = ", ".join(str(one.number) for one in attempts) or "none"
         raise UsageError(f"{task} has no attempt {number}", f"its attempts: {numbers}")
     facts: dict[str, Any] = {"schema": SCHEMA, "task_id": task, **msgspec.to_builtins(view)}
-    return facts | _read_texts(project.layout.task(task), view) | _find_verdict(project, task, number)
+    return facts | _read_texts(project.layout.task(task), view)
 
 
 def format_attempt(facts: dict[str, Any]) -> str:
@@ -60,18 +59,3 @@ def _read(path: Path) -> str:
         return path.read_text("utf-8", "replace")
     except FileNotFoundError:
         return ""
-
-
-def _find_verdict(project: Project, task: TaskId, number: int) -> dict[str, str | None]:
-    """Return what the call meant for its phase: complete, blocked or continue, with the agent's reason."""
-    attempts = project.journal.attempts(task)
-    step = next(one.step for one in attempts if one.number == number)
-    is_last = max(one.number for one in attempts if one.step == step) == number
-    ended = next((one.event for one in _list_calls(project, task) if one.step == step and is_last), None)
-    if not isinstance(ended, CallEnded):
-        return {"verdict": None, "reason": ""}
-    return {"verdict": ended.verdict, "reason": ended.message}
-
-
-def _list_calls(project: Project, task: TaskId) -> list[Record]:
-    return [one for one in project.journal.read(task) if isinstance(one.event, CallEnded)]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ostler.calls.attempts.page import read_response
 from ostler.calls.attempts.session import round_of
 from ostler.engine.steps.services import StepServices
 from ostler.engine.steps.workspaces.worktree import find_worktree
@@ -47,7 +48,8 @@ def _add_changes(work: WorkHistory, state: State, services: StepServices) -> Wor
 def _read_attempt_file(attempt: Attempt, suffix: str, services: StepServices) -> str:
     """Return the end of one of the attempt's files; empty if it does not exist."""
     path = (services.layout.task(attempt.task) / attempt.transcript).with_suffix(suffix)
-    return _read_end(path).removeprefix(f"# {attempt.phase}, attempt {attempt.number}").strip()
+    text = _read_end(path).removeprefix(f"# {attempt.phase}, attempt {attempt.number}")
+    return read_response(text).strip()
 
 
 def _read_end(path: Path) -> str:

@@ -1,4 +1,4 @@
-/** The prompt of each attempt, as it was sent. */
+/** The prompt of each attempt, as it was sent: all of them in a tab, and one above its transcript. */
 
 import { get, taskPath } from "../api.js";
 import { h, replace } from "../dom.js";
@@ -23,18 +23,22 @@ export function promptsTab(id, signal) {
   return { node: root, update, open };
 }
 
+/** The prompt of one attempt, folded. */
+export function promptFold(id, number, signal) {
+  return fold(id, number, signal, "prompt attempt-prompt", h("b", {}, "Prompt"));
+}
+
 function promptCard(id, attempt, signal) {
-  const body = h("div", { class: "stack" }, h("p", { class: "faint" }, "Loading…"));
   const title = `#${attempt.number} ${attempt.phase}, iteration ${attempt.iteration}`;
   const facts = [attempt.executor, attempt.model, clock(attempt.started_at, true)].filter(Boolean).join(" · ");
-  const card = h(
-    "details",
-    { class: "card prompt" },
-    h("summary", {}, h("b", {}, title), " ", h("span", { class: "muted" }, facts)),
-    body,
-  );
-  card.addEventListener("toggle", () => load(id, attempt.number, body, signal), { once: true });
-  return card;
+  return fold(id, attempt.number, signal, "card prompt", h("b", {}, title), " ", h("span", { class: "muted" }, facts));
+}
+
+function fold(id, number, signal, kind, ...summary) {
+  const body = h("div", { class: "stack" }, h("p", { class: "faint" }, "Loading…"));
+  const node = h("details", { class: kind }, h("summary", {}, summary), body);
+  node.addEventListener("toggle", () => load(id, number, body, signal), { once: true });
+  return node;
 }
 
 async function load(id, number, body, signal) {

@@ -1,13 +1,15 @@
-/** The transcript with its bar: which attempt, where in the file, follow, find, share. */
+/** The transcript with its bar (which attempt, where in the file, follow, find, share), its prompt and its result. */
 
 import { address, get, taskPath } from "../api.js";
 import { h, replace } from "../dom.js";
 import { bytes, span, statusName } from "../format.js";
 import { refused } from "../toast.js";
 import { partOf } from "./page_window.js";
+import { promptFold } from "./prompts.js";
 import { searchField } from "./search.js";
 import { LogReader } from "./log_reader.js";
 import { Transcript } from "./transcript.js";
+import { drawVerdict } from "./verdict.js";
 
 const SHORT_BYTES = 200_000;
 
@@ -47,7 +49,9 @@ export class TranscriptPane {
       },
       "Jump to latest ↓",
     );
+    this.prompt = h("div", {});
     this.room = h("div", { class: "transcript-room" });
+    this.verdict = h("p", { class: "attempt-verdict", hidden: true });
     this.scrub = h("div", { class: "scrub row" }, this.scrubber, this.place);
     this.bar = h(
       "div",
@@ -59,8 +63,9 @@ export class TranscriptPane {
       "section",
       { class: "transcript-pane", "aria-label": "Transcript" },
       this.bar,
-      this.room,
-      this.latest,
+      this.prompt,
+      h("div", { class: "transcript-frame" }, this.room, this.latest),
+      this.verdict,
     );
   }
 
@@ -121,6 +126,7 @@ export class TranscriptPane {
       followed: (follow) => this.#followed(follow),
       failed: (error) => error.code === "NETWORK" || refused(error),
     });
+    replace(this.prompt, promptFold(this.id, number, this.signal));
     replace(this.room, this.shown.node);
     this.#drawChoice();
     this.changed(number);
@@ -147,6 +153,7 @@ export class TranscriptPane {
       .filter(Boolean)
       .join(" · ");
     this.raw.setAttribute("href", address(taskPath(this.id, "attempts", one.number, "raw")));
+    drawVerdict(this.verdict, one);
     this.following.hidden = !this.live;
     if (this.shown) this.shown.node.dataset.live = String(this.live);
   }
