@@ -41,6 +41,11 @@ class ModelPool(Struct, frozen=True):
     models: tuple[ModelConfig, ...]
 
     @property
+    def has_cooldowns(self) -> bool:
+        """Whether failures put a model into cooldown: the only model would stop all tasks."""
+        return sum(one.enabled for one in self.models) > 1
+
+    @property
     def primary(self) -> tuple[ModelConfig, ...]:
         return tuple(one for one in self.models if not one.fallback)
 
