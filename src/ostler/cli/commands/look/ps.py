@@ -40,7 +40,8 @@ def command(everywhere: bool, orphans: bool, as_json: bool) -> None:
     else:
         print_text(format_processes(view, with_project=everywhere))
     if left:
-        print_hint(f"{len(left)} orphans of a dead run are left.  Next: ostler ps --orphans")
+        count = f"{len(left)} orphans of a dead run are" if len(left) > 1 else "1 orphan of a dead run is"
+        print_hint(f"{count} left.  Next: ostler ps --orphans")
     elif view.attempts and sys.stdout.isatty():
         print_hint(f"\nNext: ostler log {view.attempts[0].task} -f   or   ostler kill {view.attempts[0].id}")
 
