@@ -75,7 +75,7 @@ def _run(prefix: tuple[str, ...], user: Path, network: bool) -> str:
 
 
 def describe_exit(ended: ToolResult) -> str:
-    """Return the exit of a self-test with the last line of its error output, without "Run 'docker run --help'"."""
+    """Return the exit of a self-test with the last line of its error output that is not about help."""
     lines = ended.stderr.decode("utf-8", "replace").splitlines()
     last = [line.strip() for line in lines if line.strip() and not line.startswith(_ADVICE)][-1:]
     return f"its self-test failed (exit {ended.status}" + "".join(f": {one}" for one in last) + ")"
