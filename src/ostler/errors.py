@@ -360,7 +360,8 @@ class SettingsInvalid(OstlerError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         self.mistakes = [one.text for one in problems]
-        outside = problems and all(one.file.startswith(("OSTLER_", "-")) for one in problems)
+        # No editor of a file corrects a variable or a flag.
+        outside = problems and all(one.file.lstrip('"').startswith(("OSTLER_", "-")) for one in problems)
         hint = "correct the variable or flag" if outside else "fix them with: ostler config edit"
         super().__init__(Code.CONFIG_INVALID, "\n".join(self.mistakes), hint)
 

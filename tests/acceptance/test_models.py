@@ -109,11 +109,11 @@ def test_another_time_zone_is_another_clock(pool: World) -> None:
 
 
 def test_check_asks_those_that_may_be_asked(pool: World) -> None:
-    """The ready model and the one in cooldown are called; a limited one is not."""
+    """The ready model and the one in cooldown, which ends, are called; a limited one is not."""
     assert states(pool, "--check") == {
         "sonnet": ("ready", True),
         "opus": ("limited", None),
-        "gpt": ("cooldown", True),
+        "gpt": ("ready", True),
         "gem": ("not_installed", None),
         "old": ("disabled", None),
     }

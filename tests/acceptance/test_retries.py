@@ -136,6 +136,22 @@ def test_a_place_that_never_comes_free_is_reported_with_its_holder(world: World)
     assert run.wait(30) == 1
 
 
+def test_a_task_that_waits_for_a_slot_shows_its_holder(world: World) -> None:
+    """In `show` while it waits; the task that has the slot waits for nothing."""
+    write_models(world, SONNET, more=QUICK + "[pools.medium]\nsize = 1\n")
+    world.behave(fault="a1_hangs")
+    (holder,) = add_tasks(world, 1)
+    run = world.start("run", "--all", "-j", "2")
+    wait_until(world.started, 30, "the agent did not start")
+    (waiting,) = add_tasks(world, 1)
+    wait_until(lambda: world.show(waiting)["waiting"], 30, "it does not show what it waits for")
+    assert world.show(waiting)["waiting"] == f"a slot in pool medium, held by {holder}"
+    assert "  waits     a slot in pool medium" in world.ostler("show", waiting).stdout
+    assert world.show(holder)["waiting"] is None
+    world.ostler("cancel", waiting, holder)
+    assert run.wait(30) == 1
+
+
 def test_a_machine_without_memory_starts_nothing(world: World) -> None:
     """C56: SPAWN_FAILED with the numbers and the next step."""
     write_models(

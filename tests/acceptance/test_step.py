@@ -128,6 +128,16 @@ def test_an_agent_is_stopped_at_a_tool_until_the_person_answers(world: World) ->
     assert [one["code"] for one in world.show(task)["attempts"]] == ["AGENT_KILLED", None]
 
 
+@pytest.mark.parametrize("which", [("--all",), ("-p", "Add another greeting")])
+def test_a_breakpoint_in_an_unknown_phase_is_refused(world: World, which: tuple[str, ...]) -> None:
+    """Exit 2 before an agent starts, and no task is created."""
+    world.new("Add a greeting", "--phases", "implement,test")
+    with stop_at(world, *which, "--break", "implemnt") as ada:
+        assert "did you mean --break implement?" in ada.read_until("implement?")
+        assert ada.leave() == 2
+    assert not world.started() and len(world.json("status")["tasks"]) == 1
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -238,6 +238,10 @@ def test_a_cooldown_is_recorded_when_it_starts_and_when_it_ends(tmp_path: Path) 
     bench.clock.advance(1.0)
     assert bench.call(SONNET, OPUS, key="c").result.ok
     assert len([one for one in bench.journal.notices if isinstance(one, ModelRecovered)]) == 1
+    limited = Bench(tmp_path / "limited", settings(), sonnet=[fails(Code.RATE_LIMITED, 1.0)] * 3, opus=[ok()])
+    assert limited.call(SONNET, OPUS, key="a").result.ok
+    (started,) = [one for one in limited.journal.notices if isinstance(one, ModelCooldown)]
+    assert (started.model, started.code) == ("sonnet", Code.RATE_LIMITED)
     alone = Bench(tmp_path / "alone", settings(), sonnet=[failed] * 3)
     alone.call(SONNET, key="a")
     assert not [one for one in alone.journal.notices if isinstance(one, ModelCooldown)]

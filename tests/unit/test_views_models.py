@@ -65,6 +65,14 @@ def test_the_order_is_that_of_the_settings() -> None:
     assert [view.config.name for view in view_models(pool, [], [], {})] == ["b", "a"]
 
 
+def test_the_only_model_has_no_cooldown() -> None:
+    """It is called whatever its failures are; a disabled model does not count as another one."""
+    disabled, other = ModelConfig("b", "x", enabled=False), ModelConfig("a", "y")
+    pools = (SONNET,), (SONNET, disabled), (SONNET, other)
+    states = [view_models(ModelPool(pool), [], [TIRED], {})[0].status.state for pool in pools]
+    assert states == ["ready", "ready", "cooldown"]
+
+
 def test_json() -> None:
     """Times are RFC 3339, unknown values are null."""
     view = ModelView(

@@ -133,12 +133,11 @@ class AgentCaller:
 
     def _reason_to_skip(self, progress: CallProgress, model: ModelConfig) -> str:
         """Return why the model cannot be used now; empty if it can."""
-        is_only_model = len(progress.request.pool.enabled) == 1
         make_executor = partial(self._make_executor, model)
         readiness, pool = self._services.readiness, progress.request.pool
         unavailable = (
             (readiness.check(model, pool) if readiness else None)
-            or self._services.availability.check(model, make_executor, is_only_model)
+            or self._services.availability.check(model, make_executor, not pool.has_cooldowns)
             or self._find_start_hold(progress, model)
             or self._check_rotation(progress, model)
         )
@@ -298,7 +297,7 @@ class AgentCaller:
 
     def _record_success(self, progress: CallProgress, model: ModelConfig) -> None:
         ended_cooldown = self._services.availability.record_success(model)
-        if ended_cooldown and len(progress.request.pool.enabled) > 1:
+        if ended_cooldown and progress.request.pool.has_cooldowns:
             self._events.record_model_recovered(progress, model, "works again after its cooldown")
 
     def _record_recovery(self, progress: CallProgress, model: ModelConfig, probe: Probe) -> None:
@@ -343,8 +342,7 @@ class AgentCaller:
         unavailable = availability.record_failure(model, failure, executor, now, is_retried=is_retried)
         if not is_retried and availability.take_report(unavailable):
             self._events.record_provider_unavailable(progress, model, unavailable)
-        # The only model of a pool has no cooldown.
-        if unavailable.cooldown_until is not None and len(progress.request.pool.enabled) > 1:
+        if unavailable.cooldown_until is not None and progress.request.pool.has_cooldowns:
             self._events.record_cooldown(progress, model, unavailable.code, unavailable.cooldown_until)
         return unavailable
 

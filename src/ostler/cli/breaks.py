@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from ostler.calls.breakpoints import Breakpoint
 from ostler.config.expect import nearest
 from ostler.errors import UsageError
-from ostler.model.ids import TaskId
+from ostler.model.plan import Plan
+from ostler.model.task import Task
 from ostler.project.project import Project
 
 PROMPT = "pre-prompt"
@@ -24,14 +25,22 @@ def parse_breakpoint(text: str) -> Breakpoint:
     return Breakpoint() if kind == PROMPT else Breakpoint(phase=kind)
 
 
-def check_phases(breakpoints: Iterable[Breakpoint], project: Project, tasks: Iterable[TaskId]) -> None:
-    """Raise UsageError for a breakpoint in a phase that none of the tasks has."""
-    known = sorted({phase.id for task in tasks for phase in project.state(task).plan.phases})
+def check_phases(breakpoints: Iterable[Breakpoint], project: Project, tasks: Iterable[Task]) -> None:
+    """Raise UsageError for a breakpoint in a phase that none of the tasks has; a task may be new."""
+    known = sorted({phase.id for task in tasks for phase in _find_plan(project, task).phases})
     for one in breakpoints:
         if one.phase and known and one.phase not in known:
             near = nearest(one.phase, [*known, PROMPT])
             hint = f"did you mean --break {near}?" if near else _describe_known(known)
             raise UsageError(f"--break: no task of this run has a phase {one.phase:.80}", hint)
+
+
+def _find_plan(project: Project, task: Task) -> Plan:
+    if task.id and project.journal.row(task.id) is not None:
+        return project.state(task.id).plan
+    from ostler.project.tasks.planning import plan_task  # noqa: PLC0415  (only for a new task)
+
+    return plan_task(task, project.loaded, project.layout.root)
 
 
 def _describe_known(phases: Sequence[str]) -> str:

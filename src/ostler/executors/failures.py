@@ -108,7 +108,8 @@ SHARED_RULES = (
     Rule("status", r"[45]\d\d", Code.API_ERROR),
     *text_rules(
         {
-            r"rate.?limit|too many requests|resource_exhausted": Code.RATE_LIMITED,
+            r"rate.?limit|\brate\b.{0,30}\blimit|too.{0,3}many.{0,20}request": Code.RATE_LIMITED,
+            r"resource.?exhausted": Code.RATE_LIMITED,
             r"overloaded|at capacity|high demand": Code.OVERLOADED,
             r"internal server error|server_error|bad gateway|service unavailable": Code.OVERLOADED,
             r"gateway time-?out|service_?unavailable": Code.OVERLOADED,
@@ -145,7 +146,9 @@ SHARED_RULES = (
 SHARED_FAILURES = FailureTable()
 
 _STATUS = re.compile(
-    r"\b(?:status|http(?:/[\d.]+)?|error|code)\b\W{0,3}(?:code\W{0,3})?(\d{3})\b|\((\d{3})\)|^(\d{3})\b",
+    r"\b(?:status|http(?:/[\d.]+)?|error|code)\b\W{0,3}(?:code\W{0,3})?(\d{3})\b|\((\d{3})\)"
+    # A count, such as "429 passed", is no status.
+    r"|^(\d{3})\b(?! (?:passed|failed|passing|failing|tests?|files?|lines?|errors?|warnings?)\b)",
     re.IGNORECASE,
 )
 _MAX_TEXT = 4000  # characters at the end of a text that are searched
@@ -172,7 +175,7 @@ _ERROR_ANSWER = re.compile(
 )
 _ERROR_LINE = re.compile(
     r"\W*(?:(?:(?:api )?\w*error|fatal|failed|failure|panic|http|status|code)\b|\d{3}\b"
-    r"|rate.?limit|too many requests|resource.?exhausted|overloaded|credit balance"
+    r"|rate.?limit|too.?many.?requests|resource.?exhausted|overloaded|credit balance"
     r"|(?:usage|weekly|daily|session|5-hour) limit|\w*quota|you(?:['\u2019]ve| have)? (?:hit|exceeded)"
     r"|you['\u2019]re out of|(?:your )?billing (?:\w+ )?limit)",
     re.IGNORECASE,

@@ -46,6 +46,11 @@ class ModelPool(Struct, frozen=True):
         return tuple(one for one in self.models if one.enabled)
 
     @property
+    def has_cooldowns(self) -> bool:
+        """Whether failures put a model into cooldown: the only model would stop all tasks."""
+        return len(self.enabled) > 1
+
+    @property
     def primary(self) -> tuple[ModelConfig, ...]:
         return tuple(one for one in self.models if not one.fallback)
 

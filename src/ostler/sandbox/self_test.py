@@ -8,12 +8,13 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from ostler.process.tool import ToolTimeout, run_tool
+from ostler.process.tool import ToolResult, ToolTimeout, run_tool
 from ostler.sandbox.bubblewrap import wrap_with_bubblewrap
 from ostler.sandbox.mounts import Mount, View
 from ostler.sandbox.unshare import wrap_with_unshare
 
 _SECONDS = 20.0
+_ADVICE = ("Run '", "See '")  # the last line of docker and podman, after the reason
 # The work tree of the user must be hidden, a mounted directory read-only, other processes invisible.
 _CHECK = """
 test "$(cat which)" = commit || exit 11
@@ -70,5 +71,11 @@ def _run(prefix: tuple[str, ...], user: Path, network: bool) -> str:
         return str(error)
     if ended.status == 0:
         return "" if (user.parent / "tree" / "written").exists() else "its files are not written"
-    last = ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+    return describe_exit(ended)
+
+
+def describe_exit(ended: ToolResult) -> str:
+    """Return the exit of a self-test with the last line of its error output that is not about help."""
+    lines = ended.stderr.decode("utf-8", "replace").splitlines()
+    last = [line.strip() for line in lines if line.strip() and not line.startswith(_ADVICE)][-1:]
     return f"its self-test failed (exit {ended.status}" + "".join(f": {one}" for one in last) + ")"

@@ -58,6 +58,7 @@ def view_models(
 ) -> list[ModelView]:
     """Return every model in the order of the settings; `unusable` maps executors to the reason."""
     by_id = {account.id: account for account in accounts}
+    cooldowns = cooldowns if pool.has_cooldowns else ()
     return [
         ModelView(
             choice,

@@ -146,6 +146,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     purged_at: str | None = None  # its files are deleted since then
     removed_at: str | None = None  # only in the result of `ostler rm`
     hold: str | None = None  # why a run does not start it: a window of its account is nearly used
+    waiting: str | None = None  # what a running task waits for: a slot, memory, the next retry
     phases: tuple[PhaseView, ...]
     gates: tuple[NamedGateView, ...] = ()  # of the final commit: those that are no phase, and "merge"
     pending_settings: tuple[str, ...] = ()  # looser settings that the task does not use yet

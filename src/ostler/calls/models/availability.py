@@ -241,12 +241,12 @@ class ModelAvailability:
         starts_cooldown = self._ledger.record_failure(
             model.name, code, result.message, now, retry.breaker_failures, retry.breaker_seconds
         )
+        cooldown = now + retry.breaker_seconds if starts_cooldown else None
         if not is_provider_limit(code):
-            cooldown = now + retry.breaker_seconds if starts_cooldown else None
             return Unavailable("failed", code, result.message, called=True, cooldown_until=cooldown)
         until, window = now + get_limit_seconds(result, retry), window_for(model, "requests")
         self._accounts.close_window(window, until, code, result.message, now)
-        return self._limited(model, result, until, window)
+        return replace(self._limited(model, result, until, window), cooldown_until=cooldown)
 
     def _close_quota(self, model: ModelConfig, result: CallResult, now: float) -> Unavailable:
         """Close the windows that rejected the call for all calls of all projects."""

@@ -104,6 +104,8 @@ class _ModelCheck:
         """
         availability = self._availability
         availability.note_windows(model, result.windows)
+        if result.ok:
+            availability.record_success(model)
         code = result.code
         if code and (is_provider_limit(code) or (is_probe and availability.is_outage(code))):
             availability.record_failure(model, result, executor, SystemClock.now())

@@ -14,6 +14,7 @@ from ostler.sandbox.box.box import Box
 from ostler.sandbox.box.bubblewrap import Namespaces, find_interpreter, wrap_with_bubblewrap
 from ostler.sandbox.box.seccomp import find_architecture, open_filter
 from ostler.sandbox.mounts import Mount
+from ostler.sandbox.self_test import describe_exit
 
 _SECONDS = 20.0
 _PASSED = "passed:"
@@ -110,8 +111,7 @@ def find_failed_checks(ended: ToolResult, checks: frozenset[str]) -> str:
     lines = ended.stdout.decode("utf-8", "replace").splitlines()
     passed = {line.removeprefix(_PASSED) for line in lines if line.startswith(_PASSED)}
     if ended.status != 0:
-        last = ended.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-        return f"its self-test failed (exit {ended.status}" + "".join(f": {one}" for one in last) + ")"
+        return describe_exit(ended)
     failed = sorted(checks - passed)
     return f"its self-test failed ({', '.join(failed)})" if failed else ""
 

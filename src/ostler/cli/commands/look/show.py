@@ -110,7 +110,7 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
     facts = {
         "status": status if not view.code else f"{status} ({view.code})",
         "reason": view.message,
-        "waits": view.hold or "",
+        "waits": view.hold or view.waiting or "",
         "proposed": f"by the agent of {view.proposed_by}" if view.proposed_by else "",
         "resumes": view.resumes_at or "",
         "after": ", ".join(f"{one} (waiting)" if one in view.waits_for else one for one in view.after),

@@ -156,6 +156,8 @@ def command(
             print_warnings(check_ready(project, [task]))
             if dry_run:
                 return _print_dry_run(project, [replace(task, id=make_task_id(task.title, "xxxx"))], as_json)
+            if stepper is not None:
+                check_phases(stepper.breakpoints, project, [task])
             task_ids, refused = [add_task(project, task, include_changes).id], False
         else:
             if (model or executor) and not dry_run:
@@ -165,14 +167,15 @@ def command(
             _warn_about_settings(project, task_ids)
             if dry_run:
                 return _print_dry_run(project, list_due_tasks(project, task_ids), as_json)
+            if stepper is not None:
+                named = [project.task(task) for task in task_ids]
+                check_phases(stepper.breakpoints, project, named or list_due_tasks(project, []))
         waits = sys.stdout.isatty() and not as_json if wait is None else wait
         if detach:
             options = {"--jobs": jobs, "--executor": executor, "--model": model, "--profile": profile}
             switches = {"--wait": waits, "--no-wait": not waits, "--fail-fast": fail_fast}
             started = run_detached(project.layout, task_ids, options, switches, as_json)
             return combine_with_refusal(started, refused)
-        if stepper is not None:
-            check_phases(stepper.breakpoints, project, task_ids)
         _print_unconfined(project, task_ids)
         run = run_tasks(project, task_ids, as_json, True, stepper, waits, fail_fast, ready_descriptor)
         try:
