@@ -158,7 +158,7 @@ CODES: dict[Code, CodeFacts] = {
     Code.AGENT_KILLED: CodeFacts(_RETRY, 1, _HOST, "another process killed the agent"),
     Code.AGENT_OOM: CodeFacts(_RETRY, 1, _HOST, "the agent ran out of memory"),
     Code.CRASH_LOOP: CodeFacts(_FINAL, 1, _AGENT, "the agent exits within a second, several times in a row"),
-    Code.TIMEOUT: CodeFacts(_RETRY, 1, _AGENT, "the attempt ran longer than run.timeout_seconds"),
+    Code.TIMEOUT: CodeFacts(_RETRY, 1, _AGENT, "the attempt ran longer than its timeout"),
     Code.IDLE_TIMEOUT: CodeFacts(
         _RETRY, 1, _AGENT, "the agent printed nothing for longer than run.idle_timeout_seconds"
     ),

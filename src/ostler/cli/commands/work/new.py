@@ -79,6 +79,20 @@ _REDACTED = (
 @click.option("--feature", metavar="NAME", default="", help="The slot pool to run in.")
 @click.option("--budget-usd", metavar="USD", type=float, help="The maximum cost in US dollars.")
 @click.option(
+    "--timeout",
+    "timeout_seconds",
+    metavar="SECONDS",
+    type=float,
+    help="The timeout of one attempt.  [default: from the settings]",
+)
+@click.option(
+    "--retries",
+    "max_retries",
+    metavar="N",
+    type=int,
+    help="Retries of a failed attempt on one model.  [default: from the settings]",
+)
+@click.option(
     "--allow-test-changes", is_flag=True, help="The work may remove, skip or change existing tests."
 )
 @json_option
@@ -103,6 +117,8 @@ def command(
     phases: str,
     feature: str,
     budget_usd: float | None,
+    timeout_seconds: float | None,
+    max_retries: int | None,
     allow_test_changes: bool,
     as_json: bool,
 ) -> None:
@@ -128,6 +144,8 @@ def command(
         "order_only": order_only or None,
         "not_before": parse_start(not_before, "--not-before") if not_before is not None else None,
         "budget_usd": budget_usd,
+        "timeout_seconds": timeout_seconds,
+        "max_retries": max_retries,
         "allow_test_changes": allow_test_changes or None,
     }
     task = read_task(title, description, file)
