@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from pathlib import Path
 
 from ostler.errors import UsageError
@@ -12,9 +13,19 @@ from ostler.process.tool import run_in_foreground
 
 def edit_file(path: Path) -> None:
     """Edit the file and wait until the editor ends; raises UsageError when the editor fails."""
-    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not chosen and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("there is no terminal for an editor", "set EDITOR to a program that needs none")
+    editor = _split(chosen or "vi")
     if run_in_foreground([*editor, str(path)]) != 0:
         raise UsageError(f"{editor[0]} could not edit {path}", "set EDITOR to an installed editor")
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"EDITOR is not a command: {error}", "set EDITOR to an installed editor") from None
 
 
 def edit_text(text: str, name: str) -> str:
