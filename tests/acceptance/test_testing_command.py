@@ -211,3 +211,17 @@ def test_the_kit_is_refused_inside_a_task(world: World) -> None:
     task = world.new()
     world.ostler("run", task)
     assert "only a person can use ostler testing" in world.git("show", f"ostler/{task}:said")
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        ("5", "turn 1: expected a text or a mapping, got 5"),
+        ("{fault: [1]}", "turn 1: unknown fault [1]"),
+        ("{say: 3}", "turn 1: say: Expected str, got int"),
+    ],
+)
+def test_a_wrong_turn_of_a_script(world: World, turn: str, expected: str) -> None:
+    """One sentence with the number of the turn, also for values of another type."""
+    (world.root / "bad.yaml").write_text(f"- {turn}\n")
+    assert expected in world.ostler("testing", "serve-model", "--script", "bad.yaml", code=2).stderr
