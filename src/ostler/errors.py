@@ -360,7 +360,9 @@ class SettingsInvalid(OstlerError):
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         self.mistakes = [one.text for one in problems]
-        super().__init__(Code.CONFIG_INVALID, "\n".join(self.mistakes), "fix them with: ostler config edit")
+        in_variables = problems and all(one.file.startswith("OSTLER_") for one in problems)
+        hint = "correct or unset the variable" if in_variables else "fix them with: ostler config edit"
+        super().__init__(Code.CONFIG_INVALID, "\n".join(self.mistakes), hint)
 
 
 class StateError(OstlerError):

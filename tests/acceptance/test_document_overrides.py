@@ -109,3 +109,16 @@ def test_steps_have_the_timeout_and_retries_of_their_pipeline(world: DocumentWor
     printed = world.ostler("pipeline", "run", "bad", code=2).stderr
     assert "bad.yaml:3: timeout_seconds: expected a number" in printed
     assert "bad.yaml:4: max_retries: expected a number of 0 or more" in printed
+
+
+def test_a_missing_input_is_one_sentence(world: DocumentWorld) -> None:
+    """The path as the task names it; the aligned status of the pipeline has it too."""
+    world.pipeline("launch", "steps:\n  - skill: copy\n  - {id: two, skill: copy, inputs: [gone.md]}\n")
+    with FakeLlm([say("Hay.")]) as llm:
+        world.asks(llm)
+        world.ostler("pipeline", "run", "launch", code=1)
+    rows = world.ostler("pipeline", "status", "launch").stdout.splitlines()
+    (failed,) = [row for row in rows if "INPUT_NOT_FOUND" in row]
+    (done,) = [row for row in rows if "outputs/" in row]
+    assert failed.endswith("INPUT_NOT_FOUND: the input gone.md does not exist")
+    assert failed.index("INPUT_NOT_FOUND") == done.index("outputs/")

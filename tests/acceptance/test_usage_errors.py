@@ -19,3 +19,15 @@ def test_what_is_missing_is_one_line(world: World, arguments: tuple[str, ...], m
     """Not the whole help as an error; the help is the next step."""
     help_line = f"        ostler {arguments[0]} --help\n"
     assert world.ostler(*arguments, code=2).stderr == message + help_line
+
+
+@pytest.mark.parametrize("arguments", [("new", "Paint", "--model"), ("run", "--executor")])
+def test_an_option_without_its_argument_names_the_command(world: World, arguments: tuple[str, ...]) -> None:
+    """The next step is the help of that command."""
+    assert f"ostler {arguments[0]} --help" in world.ostler(*arguments, code=2).stderr
+
+
+def test_a_wrong_variable_is_not_fixed_in_a_file(world: World) -> None:
+    """The next step is the variable."""
+    printed = world.ostler("new", "Paint", OSTLER_RUN__JOBS="many", code=2).stderr
+    assert "correct or unset the variable" in printed and "config edit" not in printed

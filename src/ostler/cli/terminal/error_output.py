@@ -37,9 +37,9 @@ def report_error(error: Exception, argv: list[str]) -> int:
 def _report_usage(error: click.ClickException, argv: list[str]) -> int:
     message = _describe_usage(error)
     context = error.ctx if isinstance(error, click.UsageError) else None
-    hint = (
-        f"{context.command_path} --help" if context is not None and context.command_path else "ostler --help"
-    )
+    # An option without its argument has no context.
+    typed = f"ostler {argv[0]}" if argv and not argv[0].startswith("-") else "ostler"
+    hint = f"{(context.command_path if context is not None else '') or typed} --help"
     return _print_error(Code.USAGE, message[:1].lower() + message[1:].rstrip("."), hint, argv)
 
 
