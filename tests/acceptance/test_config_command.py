@@ -231,6 +231,13 @@ def test_a_missing_directory_of_skills_is_a_warning(world: World) -> None:
     assert (found["severity"], found["message"]) == ("warning", "nowhere is not a directory")
 
 
+def test_an_address_that_serve_refuses_is_a_warning(world: World) -> None:
+    """`config validate` reports it before `ostler serve` is started."""
+    world.ostler("config", "set", "server.host", "0.0.0.0")
+    (found,) = [one for one in world.json("config", "validate")["problems"] if one["key"] == "server.host"]
+    assert found["severity"] == "warning" and "use one of 127.0.0.1" in found["message"]
+
+
 def test_a_table_is_reset(world: World) -> None:
     """The message names the file, not two equal values."""
     world.ostler("config", "set", "run.jobs", "3")

@@ -28,6 +28,7 @@ def find_settings_problems(setup: Setup) -> list[Problem]:
         *names.find_plugin_problems(setup),
         *names.find_preset_problems(setup),
         *names.find_unknown_variables(setup),
+        *names.find_server_problems(setup),
         *phases.find_phase_circles(setup),
         *phases.find_gate_problems(setup),
         *budgets.find_budget_problems(setup),
