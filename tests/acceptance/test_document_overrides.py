@@ -122,3 +122,23 @@ def test_a_missing_input_is_one_sentence(world: DocumentWorld) -> None:
     (done,) = [row for row in rows if "outputs/" in row]
     assert failed.endswith("INPUT_NOT_FOUND: the input gone.md does not exist")
     assert failed.index("INPUT_NOT_FOUND") == done.index("outputs/")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--skill", ""), "--skill is empty"),
+        (("--output", " "), "--output is empty"),
+        (
+            ("--skill", "copy", "--input", "../../etc/passwd"),
+            "'../../etc/passwd' is not a path below its root",
+        ),
+    ],
+)
+def test_empty_names_and_inputs_outside_the_project_add_nothing(
+    world: DocumentWorld, options: tuple[str, ...], message: str
+) -> None:
+    """Refused when the task is created, not when it runs."""
+    world.new("Other")
+    assert message in world.ostler("new", "Sell", *options, code=2).stderr
+    assert len(world.json("status")["tasks"]) == 1

@@ -15,6 +15,7 @@ from ostler.cli.terminal.output import print_hint, print_json
 from ostler.cli.terminal.problems import print_warnings
 from ostler.config.find import find_root
 from ostler.errors import UsageError
+from ostler.files.paths import split_beneath
 from ostler.model.ids import TaskId
 from ostler.model.task import PRIORITY_NAMES, WEIGHTS, Input, Output, PriorityName, Task, Weight
 from ostler.project.agents.inside_sandbox import InsideSandbox, find_inside_sandbox
@@ -49,13 +50,11 @@ _REDACTED = (
     help="P0, which runs first, to P4; or high, medium, low, background.  [default: P2]",
 )
 @click.option("--role", metavar="NAME", default="", help="The agent's role; ostler agent list shows them.")
-@click.option("--skill", metavar="NAME", default="", help="Write a document with this skill.")
+@click.option("--skill", metavar="NAME", help="Write a document with this skill.")
 @click.option(
     "--input", "inputs", metavar="PATH", multiple=True, help="An input file of the document; repeatable."
 )
-@click.option(
-    "--output", metavar="PATH", default="", help="The path of the document.  [default: from the skill]"
-)
+@click.option("--output", metavar="PATH", help="The path of the document.  [default: from the skill]")
 @click.option(
     "--review", metavar="WHO", default="", help="The reviewer of the document: human, ai or a skill."
 )
@@ -103,9 +102,9 @@ def command(
     weight: Weight | None,
     priority: PriorityName | None,
     role: str,
-    skill: str,
+    skill: str | None,
     inputs: tuple[str, ...],
-    output: str,
+    output: str | None,
     review: str,
     tier: str,
     executor: str,
@@ -148,6 +147,10 @@ def command(
         "max_retries": max_retries,
         "allow_test_changes": allow_test_changes or None,
     }
+    _require_text("--skill", skill)
+    _require_text("--output", output)
+    for path in inputs:
+        split_beneath(path)
     task = read_task(title, description, file)
     task = replace(task, **{name: value for name, value in options.items() if value not in _NOT_SET})
     validate_budget(task.budget_usd)
@@ -167,6 +170,12 @@ def command(
         else:
             click.echo(added.id)
             print_hint(_describe_next(project, added))
+
+
+def _require_text(option: str, value: str | None) -> None:
+    """Without the value, a script with an empty variable would create a task of another kind."""
+    if value is not None and not value.strip():
+        raise UsageError(f"{option} is empty", "omit it for a task without a document")
 
 
 def _propose(inside: InsideSandbox, task: Task, include_changes: bool, as_json: bool) -> None:
