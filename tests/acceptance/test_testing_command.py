@@ -225,3 +225,13 @@ def test_a_wrong_turn_of_a_script(world: World, turn: str, expected: str) -> Non
     """One sentence with the number of the turn, also for values of another type."""
     (world.root / "bad.yaml").write_text(f"- {turn}\n")
     assert expected in world.ostler("testing", "serve-model", "--script", "bad.yaml", code=2).stderr
+
+
+def test_without_a_script_a_review_approves(world: World) -> None:
+    """A pipeline with an AI review completes, as every other task does."""
+    skill = world.root / ".agents" / "skills" / "copy"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: copy\ndescription: writes\n---\nWrite.\n")
+    (world.root / "p.yaml").write_text("steps:\n  - {skill: copy, review: ai}\n")
+    world.ostler("testing", "serve-model", "--", sys.executable, "-m", "ostler", "pipeline", "run", "p.yaml")
+    assert [one["status"] for one in world.json("status")["tasks"]] == ["completed"]

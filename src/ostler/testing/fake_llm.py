@@ -70,8 +70,11 @@ def read_script(text: str) -> list[Scripted]:
 
 
 def complete_phase(request: Request) -> Answer:
-    """An answer that completes the phase of a task, or that fits the schema of the request."""
-    return fit(request) or say("Done.\n\n<phase_complete>true</phase_complete>")
+    """An answer that completes the phase of a task, approves a review, or fits the schema of the request."""
+    answer = fit(request)
+    if answer is not None and "verdict" in str(answer):
+        return fit(request, verdict="approved", findings=[]) or answer
+    return answer or say("Done.\n\n<phase_complete>true</phase_complete>")
 
 
 def _turn(number: int, value: object) -> Scripted:
