@@ -158,7 +158,7 @@ CODES: dict[Code, CodeFacts] = {
     Code.AGENT_KILLED: CodeFacts(_RETRY, 1, _HOST, "another process killed the agent"),
     Code.AGENT_OOM: CodeFacts(_RETRY, 1, _HOST, "the agent ran out of memory"),
     Code.CRASH_LOOP: CodeFacts(_FINAL, 1, _AGENT, "the agent exits within a second, several times in a row"),
-    Code.TIMEOUT: CodeFacts(_RETRY, 1, _AGENT, "the attempt ran longer than run.timeout_seconds"),
+    Code.TIMEOUT: CodeFacts(_RETRY, 1, _AGENT, "the attempt ran longer than its timeout"),
     Code.IDLE_TIMEOUT: CodeFacts(
         _RETRY, 1, _AGENT, "the agent printed nothing for longer than run.idle_timeout_seconds"
     ),
@@ -362,7 +362,7 @@ class SettingsInvalid(OstlerError):
         self.mistakes = [one.text for one in problems]
         # No editor of a file corrects a variable or a flag.
         outside = problems and all(one.file.lstrip('"').startswith(("OSTLER_", "-")) for one in problems)
-        hint = "correct the variable or flag" if outside else "fix them with: ostler config edit"
+        hint = "correct or unset the variable or flag" if outside else "fix them with: ostler config edit"
         super().__init__(Code.CONFIG_INVALID, "\n".join(self.mistakes), hint)
 
 

@@ -210,3 +210,48 @@ def test_help_is_a_command_too(world: World) -> None:
     """`ostler help run` prints what `ostler run --help` does."""
     assert world.ostler("help", "run").stdout == world.ostler("run", "--help").stdout
     assert world.ostler("help").stdout == world.ostler("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("documents.outputs", "../y"),
+        ("documents.context", "/etc"),
+        ("documents.outputs_allow", "docs,../x"),
+        ("git.branch_prefix", "bad prefix.."),
+    ],
+)
+def test_a_path_or_branch_that_no_task_can_use_is_refused(world: World, key: str, value: str) -> None:
+    """Before a run meets it, and with the name of the setting; "." is the whole project."""
+    assert f"{key}: " in world.ostler("config", "set", key, value, code=2).stderr
+    world.ostler("config", "set", "documents.outputs_allow", ".")
+
+
+def test_a_missing_directory_of_skills_is_a_warning(world: World) -> None:
+    """`config validate` reports it with its line."""
+    world.ostler("config", "set", "skills.paths", "nowhere")
+    (found,) = [one for one in world.json("config", "validate")["problems"] if one["key"] == "skills.paths"]
+    assert (found["severity"], found["message"]) == ("warning", "nowhere is not a directory")
+
+
+def test_an_address_that_serve_refuses_is_a_warning(world: World) -> None:
+    """`config validate` reports it before `ostler serve` is started."""
+    world.ostler("config", "set", "server.host", "0.0.0.0")
+    (found,) = [one for one in world.json("config", "validate")["problems"] if one["key"] == "server.host"]
+    assert found["severity"] == "warning" and "use one of 127.0.0.1" in found["message"]
+
+
+def test_a_table_is_reset(world: World) -> None:
+    """The message names the file, not two equal values."""
+    world.ostler("config", "set", "run.jobs", "3")
+    assert "run: removed from ostler.toml" in world.ostler("config", "reset", "run").stdout
+
+
+@pytest.mark.parametrize(
+    ("editor", "message"), [("", "an editor needs a terminal"), ("vi '", "EDITOR is not a command")]
+)
+def test_an_editor_that_cannot_start(world: World, editor: str, message: str) -> None:
+    """No program is started, and no draft is left."""
+    world.ostler("config", "init")
+    assert message in world.ostler("config", "edit", EDITOR=editor, VISUAL="", code=2).stderr
+    assert not list(world.root.glob("*.draft"))

@@ -46,7 +46,7 @@ def test_a_document_is_written_to_the_path_of_its_skill(world: DocumentWorld) ->
     assert len(llm.requests) == 1
 
 
-@pytest.mark.parametrize(("content", "what"), [(None, "no such file"), ("  \n", "is empty")])
+@pytest.mark.parametrize(("content", "what"), [(None, "does not exist"), ("  \n", "is empty")])
 def test_an_input_that_is_missing_fails_the_task_before_any_call(
     world: DocumentWorld, content: str | None, what: str
 ) -> None:

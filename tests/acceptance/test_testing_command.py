@@ -220,3 +220,27 @@ def test_an_agent_that_waits_works_afterwards(world: World) -> None:
     world.ostler("run", task)
     assert {one["status"] for one in world.json("show", task)["attempts"]} == {"succeeded"}
     assert "session_replaced" not in [one["type"] for one in world.events(task)]
+
+
+@pytest.mark.parametrize(
+    ("turn", "expected"),
+    [
+        ("5", "turn 1: expected a text or a mapping, got 5"),
+        ("{fault: [1]}", "turn 1: unknown fault [1]"),
+        ("{say: 3}", "turn 1: say: Expected str, got int"),
+    ],
+)
+def test_a_wrong_turn_of_a_script(world: World, turn: str, expected: str) -> None:
+    """One sentence with the number of the turn, also for values of another type."""
+    (world.root / "bad.yaml").write_text(f"- {turn}\n")
+    assert expected in world.ostler("testing", "serve-model", "--script", "bad.yaml", code=2).stderr
+
+
+def test_without_a_script_a_review_approves(world: World) -> None:
+    """A pipeline with an AI review completes, as every other task does."""
+    skill = world.root / ".agents" / "skills" / "copy"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: copy\ndescription: writes\n---\nWrite.\n")
+    (world.root / "p.yaml").write_text("steps:\n  - {skill: copy, review: ai}\n")
+    world.ostler("testing", "serve-model", "--", sys.executable, "-m", "ostler", "pipeline", "run", "p.yaml")
+    assert [one["status"] for one in world.json("status")["tasks"]] == ["completed"]

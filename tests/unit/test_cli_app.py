@@ -25,14 +25,6 @@ def test_help_lists_the_commands_in_groups(capfd: pytest.CaptureFixture[str]) ->
         assert f"\n  {name:<{columns}}  {summary}\n" in printed
 
 
-@pytest.mark.parametrize("name", ["agent", "config", "testing"])
-def test_a_group_without_a_command_prints_its_help(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """The help is on stdout as it is, not an error."""
-    assert run([name]) == 0
-    printed = capfd.readouterr()
-    assert printed.out.startswith(f"Usage: ostler {name}") and printed.err == ""
-
-
 def test_missing_choices_are_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     """An argument with a list of choices is reported in one sentence."""
     assert run(["completion"]) == 2

@@ -121,7 +121,7 @@ def test_a_wrong_variable_is_one_line(name: str, text: str, line: str) -> None:
     with pytest.raises(SettingsInvalid) as caught:
         load_settings(None, {name: text})
     assert caught.value.mistakes == [line]
-    assert caught.value.hint == "correct or unset the variable"
+    assert caught.value.hint == "correct or unset the variable or flag"
     line.encode()
 
 

@@ -148,7 +148,7 @@ def test_the_hint_for_a_variable_is_not_to_edit_a_file(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "OSTLER_RUN__JOBS": "three"}
     with pytest.raises(SettingsInvalid) as caught:
         load_settings(tmp_path, environ)
-    assert caught.value.hint == "correct the variable or flag"
+    assert caught.value.hint == "correct or unset the variable or flag"
     write(tmp_path, "[run]\njobs = 0\n")
     with pytest.raises(SettingsInvalid, match="OSTLER_RUN__JOBS") as caught:
         load_settings(tmp_path, environ)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ostler.project.skills import check_skills
 from ostler.skills.lint import lint_skill, lint_text
 from ostler.skills.location import locate_skill
 from ostler.skills.rules import BASE64, CREDENTIALS, DECODES, DOWNLOADS, HIDDEN, SECRECY, Rule
@@ -96,6 +97,15 @@ def test_every_text_of_the_directory_is_looked_at(tmp_path: Path) -> None:
         f"{shown}/scripts/x.sh:2: runs downloaded code",
         f"{shown}/'\\udcff':1: runs downloaded code",
     ]
+
+
+def test_files_that_no_agent_can_read_are_not_reported_twice(tmp_path: Path) -> None:
+    """A warning of the skill names them; the check of texts does not."""
+    folder = write_skill(tmp_path)
+    os.mkfifo(folder / "pipe")
+    (folder / "link").symlink_to("/etc/passwd")
+    (checked,) = check_skills(tmp_path, DEFAULT)
+    assert (len(checked.warnings), checked.findings) == (2, ())
 
 
 @pytest.mark.parametrize(

@@ -350,6 +350,9 @@ class TelemetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     otlp_endpoint: Annotated[str, Meta(pattern=r"^(https?://[^ /?#]+.*)?\Z")] = ""
 
 
+LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
+
+
 class ServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[server]: address of `ostler serve`"""
 

@@ -34,6 +34,8 @@ class PipelineStep(Struct, frozen=True):
     executor: str = ""
     model: str = ""
     tier: str = ""
+    timeout_seconds: float | None = None  # of one attempt
+    max_retries: int | None = None  # on one model
 
 
 class Pipeline(Struct, frozen=True):
@@ -118,6 +120,8 @@ def _task(
         pipeline=PipelineMember(run, step.id, pipeline.max_parallel, pipeline.stop_on_failure),
         after_any=not pipeline.stop_on_failure,
         tier=step.tier,
+        timeout_seconds=step.timeout_seconds,
+        max_retries=step.max_retries,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from ostler.config.settings import NotNegative, PositiveSeconds
 from ostler.model.status import TaskStatus
 from ostler.model.task import PriorityName, Weight
 from ostler.prompt.report import ReportedStatus
@@ -40,6 +41,13 @@ class SubmitArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         bool, Meta(description="Wait for the tasks in `after`, but start from the target branch.")
     ] = False
     budget_usd: Annotated[_Usd | None, Meta(description="The maximum cost in US dollars.")] = None
+    timeout_seconds: Annotated[
+        PositiveSeconds | None,
+        Meta(description="The timeout of one attempt; none: as configured in the project."),
+    ] = None
+    max_retries: Annotated[
+        NotNegative | None, Meta(description="Retries on one model; none: as configured in the project.")
+    ] = None
 
 
 class ListArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -17,7 +17,7 @@ FIXES: dict[Code, str] = {
     _C.AGENT_KILLED: READ_LOG,
     _C.AGENT_OOM: "raise memory_mb of its pool in [pools], or run fewer tasks at once",
     _C.CRASH_LOOP: "start the agent by hand to see why it exits",
-    _C.TIMEOUT: "raise run.timeout_seconds or make the task smaller",
+    _C.TIMEOUT: "raise run.timeout_seconds, or the timeout of the task or model, or make the task smaller",
     _C.IDLE_TIMEOUT: "raise run.idle_timeout_seconds if the agent is idle for long",
     _C.NEEDS_INPUT: "answer it: ostler resume ID -m TEXT",
     _C.NO_RESULT: READ_LOG,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ostler.config.settings import Settings
     from ostler.store.sqlite import SqliteJournal
 
+_N = TypeVar("_N", int, float)
 _HINT = "describe the work in your answer instead"
 
 
@@ -35,12 +36,19 @@ def check_proposal(task: Task, attempt: CurrentAttempt, settings: Settings, jour
     if sum(author == own for author in authors.values()) >= run.max_proposals:
         message = f"{own} has proposed {run.max_proposals} tasks, which is run.max_proposals"
         raise UsageError(message, _HINT)
-    # A setting can let proposals start without a person, who alone weakens the checks or raises the budget.
-    budget = _limit_budget(task.budget_usd, settings.budget.task_usd)
-    return replace(task, proposed_by=own, sender=own, allow_test_changes=False, budget_usd=budget)
+    # A setting can let proposals start without a person, who alone weakens the checks or raises a limit.
+    return replace(
+        task,
+        proposed_by=own,
+        sender=own,
+        allow_test_changes=False,
+        budget_usd=_limit(task.budget_usd, settings.budget.task_usd),
+        timeout_seconds=_limit(task.timeout_seconds, run.timeout_seconds),
+        max_retries=_limit(task.max_retries, settings.retry.max_retries),
+    )
 
 
-def _limit_budget(wanted: float | None, most: float | None) -> float | None:
+def _limit(wanted: _N | None, most: _N | None) -> _N | None:
     return wanted if wanted is None or most is None else min(wanted, most)
 
 

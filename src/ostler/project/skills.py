@@ -109,7 +109,7 @@ def _check_skill(
     try:
         content = load_skill_content(location.name, root, settings)
         state = compare_with_lock(location, accepted)
-        findings = tuple(lint_skill(location))
+        findings = tuple(lint_skill(location, {one.path for one in content.left_out}))
         availability = (
             *check_availability(location, content, settings),
             *check_scripts(read_scripts(content, location.display_path), root, environ),

@@ -16,6 +16,7 @@ from ostler.skills.tree import list_files
 _SNIFFED = 8192  # bytes: a NUL among them makes a file binary
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAX_WARNINGS = 10
+_OVER = "over the limit of "
 
 
 class SkillFile(Struct, frozen=True):
@@ -32,6 +33,11 @@ class LeftOutFile(Struct, frozen=True):
 
     path: str  # relative to the skill's directory, printable
     reason: str
+
+    @property
+    def is_over_limit(self) -> bool:
+        """Whether only a limit on all files leaves it out; many files have this reason."""
+        return self.reason.startswith(_OVER)
 
 
 class SkillDirectory(Struct, frozen=True):
@@ -66,9 +72,17 @@ def read_directory(folder: Path, settings: SkillsSettings) -> SkillDirectory:
 def describe_left_out(directory: SkillDirectory, shown: str) -> tuple[str, ...]:
     """Return a warning for each file that agents cannot read; many are counted."""
     unreported = [one for one in directory.left_out if not _is_prompt_file(one.path)]
-    lines = [f"{shown}/{one.path} is {one.reason}; it is left out" for one in unreported]
+    by_reason: dict[str, list[str]] = {}
+    for one in unreported:
+        by_reason.setdefault(one.reason if one.is_over_limit else one.path, []).append(
+            f"{shown}/{one.path} is {one.reason}; it is left out"
+        )
+    lines = [
+        of_one[0] if len(of_one) == 1 else f"{shown}: {len(of_one)} files are {reason}; they are left out"
+        for reason, of_one in by_reason.items()
+    ]
     more = len(lines) - _MAX_WARNINGS
-    counted = (f"{shown}: {more} more files are left out; see ostler skills check",) if more > 0 else ()
+    counted = (f"{shown}: {more} more files are left out; see ostler skills show",) if more > 0 else ()
     return (*lines[:_MAX_WARNINGS], *counted)
 
 
@@ -81,10 +95,10 @@ def _apply_limits(
     file: SkillFile, count: int, total: int, settings: SkillsSettings
 ) -> SkillFile | LeftOutFile:
     if count >= settings.max_files:
-        return LeftOutFile(file.path, f"over the limit of {settings.max_files} files (skills.max_files)")
+        return LeftOutFile(file.path, f"{_OVER}{settings.max_files} files (skills.max_files)")
     if total + file.size > settings.max_total_bytes:
-        limit = f"the limit of {settings.max_total_bytes} bytes for all files (skills.max_total_bytes)"
-        return LeftOutFile(file.path, f"over {limit}")
+        limit = f"{settings.max_total_bytes} bytes for all files (skills.max_total_bytes)"
+        return LeftOutFile(file.path, f"{_OVER}{limit}")
     return file
 
 

@@ -5,7 +5,7 @@ It finds careless attacks only; the lock file ensures that a person reviews chan
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 from ostler.errors import OstlerError
@@ -18,12 +18,14 @@ from ostler.skills.tree import list_files
 _MAX_BYTES = 1 << 20
 
 
-def lint_skill(location: SkillLocation) -> list[LintFinding]:
-    """Return the findings in the text files of a skill."""
+def lint_skill(location: SkillLocation, left_out: Container[str] = ()) -> list[LintFinding]:
+    """Return the findings in the text files of a skill, except those that no agent can read."""
     folder = resolve_folder(location)
     found: list[LintFinding] = []
     for name in list_files(folder):
-        found += _lint_file(folder, name, f"{location.display_path}/{to_printable(name)}")
+        shown = to_printable(name)
+        if shown not in left_out:
+            found += _lint_file(folder, name, f"{location.display_path}/{shown}")
     return found
 
 

@@ -125,6 +125,8 @@ _ALIASES = {
     "depends_on": "after",
     "blocked_by": "after",
     "budget": "budget_usd",
+    "timeout": "timeout_seconds",
+    "retries": "max_retries",
 }
 _PARSERS: dict[str, ValueParser] = {
     "weight": _change_case,

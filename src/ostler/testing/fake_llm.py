@@ -12,11 +12,11 @@ From a shell: `ostler testing serve-model --port 8080 --script turns.yaml`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
-from ostler.config.expect import nearest
+from ostler.config.expect import explain_invalid, nearest
 from ostler.testing.llm.faults import FAULTS, limited
 from ostler.testing.llm.limit_cases import LIMITS, near, overage, reject
 from ostler.testing.llm.limits import Limits, LimitWindow
@@ -66,18 +66,23 @@ def read_script(text: str) -> list[Scripted]:
     entries = msgspec.yaml.decode(text)
     if not isinstance(entries, list):
         raise msgspec.ValidationError("expected a list of turns")
-    entries = msgspec.convert(entries, list[str | dict[str, Any]])
-    return [_turn(number, entry) for number, entry in enumerate(entries, 1)]
+    return [_turn(number, entry) for number, entry in enumerate(cast("list[object]", entries), 1)]
 
 
 def complete_phase(request: Request) -> Answer:
-    """An answer that completes the phase of a task, or that fits the schema of the request."""
-    return fit(request) or say("Done.\n\n<phase_complete>true</phase_complete>")
+    """An answer that completes the phase of a task, approves a review, or fits the schema of the request."""
+    answer = fit(request)
+    if answer is not None and "verdict" in str(answer):
+        return fit(request, verdict="approved", findings=[]) or answer
+    return answer or say("Done.\n\n<phase_complete>true</phase_complete>")
 
 
-def _turn(number: int, entry: str | dict[str, Any]) -> Scripted:
-    if isinstance(entry, str):
-        return say(entry)
+def _turn(number: int, value: object) -> Scripted:
+    if isinstance(value, str):
+        return say(value)
+    if not isinstance(value, dict):
+        raise msgspec.ValidationError(f"turn {number}: expected a text or a mapping, got {value!r:.80}")
+    entry = cast("dict[str, Any]", value)
     try:
         for kind, named in (("fault", FAULTS), ("limit", LIMITS)):
             if set(entry) == {kind}:
@@ -85,10 +90,13 @@ def _turn(number: int, entry: str | dict[str, Any]) -> Scripted:
         form = next((form for name, form in _KINDS.items() if name in entry), Answer)
         return msgspec.convert(entry, form)
     except msgspec.ValidationError as error:
-        raise msgspec.ValidationError(f"turn {number}: {error}") from None
+        name, reason = explain_invalid(error)
+        what = f"{name}: {reason}" if name else reason
+        raise msgspec.ValidationError(f"turn {number}: {what.replace('`', '')}") from None
 
 
-def _find(kind: str, name: str, named: dict[str, Scripted]) -> Scripted:
+def _find(kind: str, value: object, named: dict[str, Scripted]) -> Scripted:
+    name = str(value)
     if name not in named:
         closest = nearest(name, named)
         suggestion = f"did you mean {closest}?" if closest else f"expected one of {', '.join(named)}"

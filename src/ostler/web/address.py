@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from ostler.config.settings import LOOPBACK_HOSTS
 from ostler.errors import UsageError
 from ostler.files.atomic import write_atomic
 from ostler.files.layout import Layout
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _SECONDS = 3.0
 
 
@@ -34,10 +34,10 @@ class ServerAddress(Struct, frozen=True):
 
 def listen(host: str, port: int) -> socket.socket:
     """Bind the port on the loopback interface; raise OSError when it is in use."""
-    if host not in LOOPBACK:
+    if host not in LOOPBACK_HOSTS:
         raise UsageError(
             f"server.host = {host!r} would allow connections from other machines",
-            f"use one of {', '.join(LOOPBACK)}; for remote access use an SSH tunnel",
+            f"use one of {', '.join(LOOPBACK_HOSTS)}; for remote access use an SSH tunnel",
         )
     family = socket.AF_INET6 if host == "::1" else socket.AF_INET
     return socket.create_server((host, port), family=family, backlog=128)

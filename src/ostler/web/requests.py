@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from starlette.requests import Request
 
 from ostler.config.expect import explain_invalid, find_problem, nearest
+from ostler.config.settings import NotNegative, PositiveSeconds
 from ostler.errors import UsageError
 from ostler.model.task import PriorityName, Weight
 from ostler.store.listing import Sort
@@ -83,6 +84,8 @@ class NewTask(Body, frozen=True):
     after: Annotated[tuple[Line, ...], Meta(max_length=1000)] = ()
     order_only: bool = False  # start from the target, not from the work of the tasks in `after`
     budget_usd: Dollars | None = None
+    timeout_seconds: PositiveSeconds | None = None  # of one attempt
+    max_retries: NotNegative | None = None  # on one model
     hold: bool = False  # pause it at once
 
 

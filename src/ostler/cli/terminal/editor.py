@@ -17,9 +17,16 @@ def edit_file(path: Path) -> None:
     if not chosen and not (sys.stdin.isatty() and sys.stdout.isatty()):
         hint = "use options, or set EDITOR to a program that needs none"
         raise UsageError("an editor needs a terminal", hint)
-    editor = shlex.split(chosen or "vi")
+    editor = _split(chosen or "vi")
     if run_in_foreground([*editor, str(path)]) != 0:
         raise UsageError(f"{editor[0]} could not edit {path}", "set EDITOR to an installed editor")
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"EDITOR is not a command: {error}", "set EDITOR to an installed editor") from None
 
 
 def edit_text(text: str, name: str) -> str:

@@ -23,9 +23,6 @@ def report_error(error: Exception, argv: list[str]) -> int:
         case OstlerError():
             _print_error(error.code, error.message, error.hint, argv, error.problems)
             return error.exit
-        case click.exceptions.NoArgsIsHelpError():  # a group without a command; its message is the help
-            sys.stdout.write(f"{error.message}\n")
-            return 0
         case click.ClickException():
             return _report_usage(error, argv)
         case PermissionError():
@@ -38,12 +35,24 @@ def report_error(error: Exception, argv: list[str]) -> int:
 
 
 def _report_usage(error: click.ClickException, argv: list[str]) -> int:
-    message = " ".join(error.format_message().split())  # click writes choices in several lines
+    message = _describe_usage(error)
     context = error.ctx if isinstance(error, click.UsageError) else None
-    hint = (
-        f"{context.command_path} --help" if context is not None and context.command_path else "ostler --help"
-    )
+    # An option without its argument has no context.
+    typed = f"ostler {argv[0]}" if argv and not argv[0].startswith("-") else "ostler"
+    hint = f"{(context.command_path if context is not None else '') or typed} --help"
     return _print_error(Code.USAGE, message[:1].lower() + message[1:].rstrip("."), hint, argv)
+
+
+def _describe_usage(error: click.ClickException) -> str:
+    match error:
+        case click.exceptions.NoArgsIsHelpError(ctx=click.Context(command=click.Group() as group) as context):
+            # Its message is the whole help.
+            return f"{context.info_name} needs a command: {', '.join(group.list_commands(context))}"
+        case click.MissingParameter():
+            # The choices are on lines of their own.
+            return " ".join(error.format_message().split())
+        case _:
+            return error.format_message()
 
 
 def _report_bug(error: Exception, argv: list[str]) -> int:

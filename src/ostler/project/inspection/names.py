@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ostler.config.expect import nearest
-from ostler.config.settings import Settings
+from ostler.config.settings import LOOPBACK_HOSTS, Settings
 from ostler.config.shape import keys_of
 from ostler.errors import Problem
 from ostler.project.inspection.setup import Setup
@@ -36,6 +36,13 @@ def find_disabled_models(setup: Setup) -> Iterator[Problem]:
     if models and not any(model.enabled for model in models):
         why = "all models are disabled, so no task can run; set enabled = true for one of them"
         yield setup.problem("models[0].enabled", why, "warning")
+
+
+def find_server_problems(setup: Setup) -> Iterator[Problem]:
+    """Yield a warning for an address on which ostler serve does not listen; a run does not need it."""
+    if setup.settings.server.host not in LOOPBACK_HOSTS:
+        why = f"ostler serve refuses it; use one of {', '.join(LOOPBACK_HOSTS)}"
+        yield setup.problem("server.host", why, "warning")
 
 
 def find_plugin_problems(setup: Setup) -> Iterator[Problem]:

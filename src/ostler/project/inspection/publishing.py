@@ -10,7 +10,7 @@ from ostler.errors import Code, GitError, OstlerError, PreflightFailed, Problem
 from ostler.git.identity import OSTLER, read_identity
 from ostler.git.publish.gh import has_stored_login, require_gh, run_gh
 from ostler.git.publish.github import parse_repository_name
-from ostler.git.refs import check_branch_name, find_base
+from ostler.git.refs import find_base
 from ostler.git.repository import Repository
 from ostler.git.run.program import search_path
 from ostler.git.run.safe_config import read_config_entries
@@ -21,15 +21,10 @@ _ATTRIBUTES = ".gitattributes"
 
 def require_branches(setup: Setup, repository: Repository) -> None:
     """Raise when the branch of a task could not be created, with the setting that is the reason."""
-    git = setup.settings.git
     try:
-        find_base(repository, git.target)
+        find_base(repository, setup.settings.git.target)
     except GitError as error:
         raise (_locate(setup, "git.target", error) if error.code is Code.USAGE else error) from None
-    try:
-        check_branch_name(f"{git.branch_prefix}task")
-    except GitError as error:
-        raise _locate(setup, "git.branch_prefix", error) from None
 
 
 def _locate(setup: Setup, key: str, error: GitError) -> PreflightFailed:

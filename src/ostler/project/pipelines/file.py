@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,6 +34,8 @@ _TOP = (
     "executor",
     "model",
     "tier",
+    "timeout_seconds",
+    "max_retries",
     "schedule",
 )
 _STEP = (
@@ -50,6 +53,8 @@ _STEP = (
     "executor",
     "model",
     "tier",
+    "timeout_seconds",
+    "max_retries",
 )
 _STEP_ID = re.compile(r"[^\W_][\w .-]{0,63}")
 _GROUP, _REVIEW = ("parallel",), ("review", "max_revisions")
@@ -200,6 +205,8 @@ class _Parser:
                 executor=self._get_or_inherit(table, "executor", at),
                 model=self._get_or_inherit(table, "model", at),
                 tier=self._get_or_inherit(table, "tier", at),
+                timeout_seconds=self._get_seconds(*self._choose_table(table, "timeout_seconds", at)),
+                max_retries=self._get_retries(*self._choose_table(table, "max_retries", at)),
             )
         )
         self._paths[name] = at
@@ -267,15 +274,16 @@ class _Parser:
         self, table: Mapping[str, Any], key: str, at: Place, allowed: Sequence[str] = ()
     ) -> Any:
         """Return the value of the step, else that of the pipeline."""
-        if key in table:
-            return (
-                self._get_choice(table, key, at, allowed, "") if allowed else self._get_text(table, key, at)
-            )
+        chosen, place = self._choose_table(table, key, at)
         return (
-            self._get_choice(self._top, key, (), allowed, "")
+            self._get_choice(chosen, key, place, allowed, "")
             if allowed
-            else self._get_text(self._top, key, ())
+            else self._get_text(chosen, key, place)
         )
+
+    def _choose_table(self, table: Mapping[str, Any], key: str, at: Place) -> tuple[Mapping[str, Any], Place]:
+        """Return the step if it has the key, else the pipeline."""
+        return (table, at) if key in table else (self._top, ())
 
     def _require_table(self, value: object, at: Place, known: Sequence[str]) -> Mapping[str, Any]:
         if not isinstance(value, dict):
@@ -337,6 +345,19 @@ class _Parser:
             self._record((*at, key), f"{key}: expected {' or '.join(allowed)}, got {value!r:.80}")
             return default
         return value
+
+    def _get_retries(self, table: Mapping[str, Any], at: Place) -> int | None:
+        return self._get_number(table, "max_retries", at, None, 0)
+
+    def _get_seconds(self, table: Mapping[str, Any], at: Place) -> float | None:
+        value = table.get("timeout_seconds")
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
+            what = f"timeout_seconds: expected a number of seconds > 0, got {_describe_kind(value)}"
+            self._record((*at, "timeout_seconds"), what)
+            return None
+        return float(value)
 
     def _get_number(self, table: Mapping[str, Any], key: str, at: Place, default: Any, minimum: int) -> Any:
         value = table.get(key, default)

@@ -23,6 +23,7 @@ from ostler.project.current_attempt import find_current_attempt, require_person
 from ostler.project.inspection.inspect_project import inspect_settings
 
 UNKNOWN = "(invalid)"
+TABLE = "a table"
 _EDIT = "ostler config edit   opens the file in your editor"
 
 
@@ -160,7 +161,7 @@ def _format_value(loaded: Loaded | None, key: str) -> str:
         return UNKNOWN
     values = {row.key: row.value for row in rows(loaded)}
     is_table = any(one.startswith((f"{key}.", f"{key}[")) for one in values)
-    return values.get(key, "a table" if is_table else UNSET)
+    return values.get(key, TABLE if is_table else UNSET)
 
 
 def _load(place: Place, drafts: Mapping[Path, bytes]) -> Loaded | None:

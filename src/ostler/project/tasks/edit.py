@@ -52,6 +52,10 @@ _PLANNED = frozenset({"weight", "phases", "role"})
 _LONGEST_VALUE = 60  # characters of a value in the description of an edit
 
 
+# Values that mean: as in the settings.
+RESETS = {"budget_usd": 0, "timeout_seconds": 0, "max_retries": -1}
+
+
 class NothingChanged(UsageError):
     """The task has the given values already."""
 
@@ -75,6 +79,12 @@ class TaskChanges(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
         Annotated[float, Meta(ge=0, le=1e12)] | None,
         Meta(description="The maximum cost in US dollars; 0: no limit of its own."),
     ] = None
+    timeout_seconds: Annotated[
+        float | None, Meta(description="The timeout of one attempt; 0: as in the settings.")
+    ] = None
+    max_retries: Annotated[int | None, Meta(description="Retries on one model; -1: as in the settings.")] = (
+        None
+    )
     tier: Annotated[str | None, Meta(description="The model tier; empty: none.")] = None
     tags: Annotated[tuple[str, ...] | None, Meta(description="The tags.")] = None
     not_before: Annotated[
@@ -93,8 +103,7 @@ class TaskChanges(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 def edit_task(project: Project, task: TaskId, changes: TaskChanges, by: str = "edit") -> TaskView:
     """Record new values of a task; raises UsageError for values that it cannot get any more."""
     given = {name: value for name, value in msgspec.structs.asdict(changes).items() if value is not None}
-    if given.get("budget_usd") == 0:
-        given["budget_usd"] = None
+    given |= {name: None for name, value in RESETS.items() if given.get(name) == value}
     if "not_before" in given:
         given["not_before"] = parse_start(given["not_before"]) if given["not_before"] else None
     return record_edit(project, task, given, by)

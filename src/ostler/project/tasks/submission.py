@@ -31,6 +31,10 @@ class Submission(Protocol):
     def order_only(self) -> bool: ...
     @property
     def budget_usd(self) -> float | None: ...
+    @property
+    def timeout_seconds(self) -> float | None: ...
+    @property
+    def max_retries(self) -> int | None: ...
 
 
 def create_task(submission: Submission) -> Task:
@@ -46,5 +50,7 @@ def create_task(submission: Submission) -> Task:
         after=tuple(TaskId(one) for one in submission.after),
         order_only=submission.order_only,
         budget_usd=submission.budget_usd,
+        timeout_seconds=submission.timeout_seconds,
+        max_retries=submission.max_retries,
         sender="person" if submission.skill else "",
     )

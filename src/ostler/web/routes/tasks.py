@@ -51,6 +51,8 @@ class RequestView(Struct, frozen=True, kw_only=True):
     inputs: tuple[Input, ...]
     output: Output | None
     budget_usd: float | None
+    timeout_seconds: float | None
+    max_retries: int | None
     sender: str
     source: str
     tags: tuple[str, ...]

@@ -30,6 +30,7 @@ from ostler.project.accept_settings import (
 from ostler.project.inspection.inspect_project import inspect_project
 from ostler.project.inspection.refuse import refuse
 from ostler.project.settings_files.change import (
+    TABLE,
     Place,
     SettingChange,
     find_place,
@@ -218,7 +219,9 @@ def _print_change(place: Place, one: SettingChange, as_json: bool) -> None:
     if as_json:
         print_json({"schema": "ostler.setting/1", "file": str(place.file.path), **to_builtins(one)})
         return
-    if one.is_overridden:
+    if one.new == TABLE:
+        print_text(f"{one.key}: removed from {place.file.name}; other files and the defaults apply")
+    elif one.is_overridden:
         print_text(f"{one.key}: written to {place.file.name}; {one.source} overrides it: {one.new}")
     else:
         print_text(f"{one.key}: {one.old} -> {one.new}  ({one.source})")

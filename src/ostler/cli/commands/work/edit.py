@@ -56,6 +56,20 @@ _DRAFT = "draft.md"  # in the task's directory
     help='Start after this task; repeatable; "" for none; only before the first run.',
 )
 @click.option("--budget-usd", metavar="USD", type=float, help="The maximum cost in US dollars; 0 for none.")
+@click.option(
+    "--timeout",
+    "timeout_seconds",
+    metavar="SECONDS",
+    type=float,
+    help="The timeout of one attempt; 0 for that of the settings.",
+)
+@click.option(
+    "--retries",
+    "max_retries",
+    metavar="N",
+    type=int,
+    help="Retries on one model; -1 for those of the settings.",
+)
 @json_option
 def command(
     task: str,
@@ -67,6 +81,8 @@ def command(
     model: str | None,
     after: tuple[str, ...],
     budget_usd: float | None,
+    timeout_seconds: float | None,
+    max_retries: int | None,
     as_json: bool,
 ) -> None:
     """Edit an open task; without options, in $EDITOR.
@@ -83,6 +99,8 @@ def command(
         model=model,
         after=tuple(filter(None, after)) if after else None,
         budget_usd=_validate_budget(budget_usd),
+        timeout_seconds=timeout_seconds,
+        max_retries=max_retries,
     )
     with open_project() as project:
         found = project.resolve(task)

@@ -15,6 +15,7 @@ from ostler.cli.terminal.output import print_hint, print_json
 from ostler.cli.terminal.problems import print_warnings
 from ostler.config.find import find_root
 from ostler.errors import UsageError
+from ostler.files.paths import split_beneath
 from ostler.model.ids import TaskId
 from ostler.model.task import PRIORITY_NAMES, WEIGHTS, Input, Output, PriorityName, Task, Weight
 from ostler.project.agents.inside_sandbox import InsideSandbox, find_inside_sandbox
@@ -50,13 +51,11 @@ _REDACTED = (
     help="P0, which runs first, to P4; or high, medium, low, background.  [default: P2]",
 )
 @click.option("--role", metavar="NAME", default="", help="The agent's role; ostler agent list shows them.")
-@click.option("--skill", metavar="NAME", default="", help="Write a document with this skill.")
+@click.option("--skill", metavar="NAME", help="Write a document with this skill.")
 @click.option(
     "--input", "inputs", metavar="PATH", multiple=True, help="An input file of the document; repeatable."
 )
-@click.option(
-    "--output", metavar="PATH", default="", help="The path of the document.  [default: from the skill]"
-)
+@click.option("--output", metavar="PATH", help="The path of the document.  [default: from the skill]")
 @click.option(
     "--review", metavar="WHO", default="", help="The reviewer of the document: human, ai or a skill."
 )
@@ -78,6 +77,20 @@ _REDACTED = (
 @click.option("--feature", metavar="NAME", default="", help="The slot pool to run in.")
 @click.option("--budget-usd", metavar="USD", type=float, help="The maximum cost in US dollars.")
 @click.option(
+    "--timeout",
+    "timeout_seconds",
+    metavar="SECONDS",
+    type=float,
+    help="The timeout of one attempt.  [default: from the settings]",
+)
+@click.option(
+    "--retries",
+    "max_retries",
+    metavar="N",
+    type=int,
+    help="Retries of a failed attempt on one model.  [default: from the settings]",
+)
+@click.option(
     "--allow-test-changes", is_flag=True, help="The work may remove, skip or change existing tests."
 )
 @json_option
@@ -88,9 +101,9 @@ def command(
     weight: Weight | None,
     priority: PriorityName | None,
     role: str,
-    skill: str,
+    skill: str | None,
     inputs: tuple[str, ...],
-    output: str,
+    output: str | None,
     review: str,
     tier: str,
     executor: str,
@@ -102,6 +115,8 @@ def command(
     phases: str | None,
     feature: str,
     budget_usd: float | None,
+    timeout_seconds: float | None,
+    max_retries: int | None,
     allow_test_changes: bool,
     as_json: bool,
 ) -> None:
@@ -127,8 +142,14 @@ def command(
         "order_only": order_only or None,
         "not_before": parse_start(not_before, "--not-before") if not_before is not None else None,
         "budget_usd": budget_usd,
+        "timeout_seconds": timeout_seconds,
+        "max_retries": max_retries,
         "allow_test_changes": allow_test_changes or None,
     }
+    _require_text("--skill", skill)
+    _require_text("--output", output)
+    for path in inputs:
+        split_beneath(path)
     task = read_task(title, description, file)
     task = replace(task, **{name: value for name, value in options.items() if value not in _NOT_SET})
     validate_budget(task.budget_usd)
@@ -157,6 +178,12 @@ def _read_phases(text: str | None) -> tuple[str, ...]:
     if names := tuple(name.strip() for name in text.split(",") if name.strip()):
         return names
     raise UsageError("--phases names no phase", "list phases, such as --phases implement,test")
+
+
+def _require_text(option: str, value: str | None) -> None:
+    """Without the value, a script with an empty variable would create a task of another kind."""
+    if value is not None and not value.strip():
+        raise UsageError(f"{option} is empty", "omit it for a task without a document")
 
 
 def _propose(inside: InsideSandbox, task: Task, include_changes: bool, as_json: bool) -> None:

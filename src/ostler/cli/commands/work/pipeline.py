@@ -167,15 +167,20 @@ def _print_run(view: PipelineView) -> None:
     print_text(
         f"{view.run}  {view.status}  {_format_progress(view)}  {format_usd(view.cost_usd)}".rstrip() + "\n"
     )
-    print_text("\n".join(f"  {line}" for line in draw_graph(group_by_level(view.steps), _describe_status)))
+    columns = max((len(_format_status(step)) for step in view.steps), default=0)
+    lines = draw_graph(group_by_level(view.steps), lambda step: _describe_status(step, columns))
+    print_text("\n".join(f"  {line}" for line in lines))
     if step := _find_next_step(view):
         print_text(f"\nNext: {step}")
 
 
-def _describe_status(step: StepView) -> str:
-    revision = f", revision {step.revisions}" if step.revisions else ""
+def _format_status(step: StepView) -> str:
+    return f"{step.status}, revision {step.revisions}" if step.revisions else str(step.status)
+
+
+def _describe_status(step: StepView, columns: int) -> str:
     detail = step.output_path or "" if step.status in _DONE else format_reason(step.code, step.message)
-    return f"{step.status}{revision}  {detail}".rstrip()
+    return f"{_format_status(step):<{columns}}  {detail}".rstrip()
 
 
 def _format_progress(view: PipelineView) -> str:

@@ -12,11 +12,18 @@ from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.project.decisions.status_words import find_command
 from ostler.project.project import Project
-from ostler.project.tasks.edit import NothingChanged, TaskChanges, edit_task
+from ostler.project.tasks.edit import RESETS, NothingChanged, TaskChanges, edit_task
 from ostler.views.next_step import next_step
 from ostler.views.task import as_json as task_json
 
-_ALIASES = {"description": "body", "budget": "budget_usd", "tag": "tags", "phase": "phases"}
+_ALIASES = {
+    "description": "body",
+    "budget": "budget_usd",
+    "tag": "tags",
+    "phase": "phases",
+    "timeout": "timeout_seconds",
+    "retries": "max_retries",
+}
 _LISTS = ("after", "tags", "phases")
 _FIELDS = TaskChanges.__struct_fields__
 
@@ -29,8 +36,8 @@ def command(task: str, values: tuple[str, ...], as_json: bool) -> None:
     """Set fields of an open task, as ostler edit does; for scripts.
 
     \b
-    Fields: title, body, priority, weight, executor, model, tier, budget_usd, after, tags,
-            not_before, role, phases, feature
+    Fields: title, body, priority, weight, executor, model, tier, budget_usd, timeout_seconds,
+            max_retries, after, tags, not_before, role, phases, feature
     Lists are separated by commas; an empty value resets a field:
 
     \b
@@ -79,7 +86,7 @@ def _suggest(name: str) -> str:
 def _read_value(name: str, value: str) -> object:
     if name in _LISTS:
         return [part.strip() for part in value.split(",") if part.strip()]
-    return "0" if name == "budget_usd" and not value.strip() else value
+    return str(RESETS[name]) if name in RESETS and not value.strip() else value
 
 
 def _convert(given: dict[str, object]) -> TaskChanges:

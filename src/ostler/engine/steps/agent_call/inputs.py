@@ -44,6 +44,9 @@ def _read_input(one: Input, root: Path) -> bytes | None:
     except OstlerError as error:
         if one.optional and error.code is Code.INPUT_NOT_FOUND:
             return None
+        if isinstance(error.__cause__, FileNotFoundError):
+            message = f"the input {one.path} does not exist"
+            raise OstlerError(Code.INPUT_NOT_FOUND, message) from error
         raise
 
 
