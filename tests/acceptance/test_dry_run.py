@@ -19,6 +19,30 @@ def test_a_dry_run_shows_the_attempt_and_starts_nothing(world: World) -> None:
     assert len(world.events()) == 1
 
 
+def test_a_dry_run_shows_the_prompt_of_the_phase(world: World) -> None:
+    """The template and role of the next phase, not always those of implement."""
+    (world.root / "ostler.toml").write_text(
+        '[phases.plans]\nsmall = ["spec", "implement"]\n'
+        '[phases.prompts]\nspec = "Specify {{TASK_TITLE}} first."\n'
+    )
+    task = world.new("Sell hay", "--weight", "small")
+    assert "Specify Sell hay first." in world.json("run", task, "--dry-run")["prompt"]
+
+
+def test_a_dry_run_of_a_document_shows_its_skill(world: World) -> None:
+    """Skill, context and the inputs that exist."""
+    skill = world.root / ".agents" / "skills" / "copy"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: copy\ndescription: writes\n---\nWrite like a poet.\n")
+    (world.root / "facts.md").write_text("Hay is dry.")
+    (world.root / "gone.md").write_text("x")
+    task = world.new("Sell hay", "--skill", "copy", "--input", "facts.md", "--input", "gone.md")
+    (world.root / "gone.md").unlink()
+    prompt = world.json("run", task, "--dry-run", ANTHROPIC_API_KEY="s3cret")["prompt"]
+    assert "Write like a poet." in prompt and "Hay is dry." in prompt
+    assert "You are the implementer" not in prompt
+
+
 def test_a_dry_run_of_a_prompt_writes_no_task(world: World) -> None:
     """run -p --dry-run does not change the list of tasks."""
     assert "Fix the typo" in world.ostler("run", "-p", "Fix the typo", "--dry-run").stdout

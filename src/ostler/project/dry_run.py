@@ -13,10 +13,13 @@ from ostler.calls.attempts.base_call import create_base_call, identity_variables
 from ostler.calls.models.selector import ModelSelector
 from ostler.calls.models.slots import WorkerPool
 from ostler.clock import SystemClock
+from ostler.engine.steps.agent_call.document import load_document_skill, read_context_files
+from ostler.engine.steps.agent_call.inputs import read_inputs
 from ostler.executors.permissions import resolve_permissions
 from ostler.executors.registry import ExecutorRegistry, find_section
 from ostler.model.command import Command, Exit, Sink
 from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.plan import Phase
 from ostler.model.sandbox import SandboxRecord
 from ostler.model.task import Task
 from ostler.process.protocol import Conversation
@@ -24,8 +27,11 @@ from ostler.project.agents.executors import check_permissions
 from ostler.project.agents.model_choice import select_models
 from ostler.project.inspection.confinement import find_confinement
 from ostler.project.project import Project
+from ostler.project.tasks.planning import plan_task
 from ostler.prompt.builder import CallHistory, WorkingDirectory, build_prompt
+from ostler.prompt.document import build_prompt as build_document_prompts
 from ostler.prompt.role import find_agent, load_prompt
+from ostler.prompt.template import find_template
 
 
 class DryRun(Struct, frozen=True):
@@ -64,7 +70,8 @@ class _Recorder:
 
 def plan_dry_run(project: Project, task: Task, environ: Mapping[str, str]) -> DryRun:
     """Get the command line of the executor with a runner that only records it."""
-    place, settings = _choose_workdir(project, task), project.settings
+    place, settings, phase = _choose_workdir(project, task), project.settings, _find_phase(project, task)
+    task = replace(task, role=phase.role or task.role)
     pool = select_models(task, project.loaded)
     choice = _choose_first_model(pool, project)
     confined = find_confinement(settings.sandbox, environ)
@@ -72,12 +79,11 @@ def plan_dry_run(project: Project, task: Task, environ: Mapping[str, str]) -> Dr
     recorder = _Recorder()
     executor = ExecutorRegistry().make_for(choice, settings.executors, recorder)
     executor.validate_availability()
-    role = load_prompt(find_agent(task.role, project.layout.root), project.layout.root)
     marks = identity_variables("", str(project.layout.root), task.id)
     call = replace(
         create_base_call(settings, executor.capabilities, environ, marks),
         agent=task.role,
-        prompt=f"{role}\n\n{build_prompt(task, place, CallHistory())}",
+        prompt=_build_prompt(project, task, phase, place),
         session_id="00000000-0000-0000-0000-000000000000",
         model=choice.model,
         cwd=place.directory,
@@ -102,6 +108,34 @@ def plan_dry_run(project: Project, task: Task, environ: Mapping[str, str]) -> Dr
         sandbox_error=confined.error,
         permissions=resolve_permissions(find_section(executor.name, settings.executors).permissions, call),
     )
+
+
+def _find_phase(project: Project, task: Task) -> Phase:
+    """Return the phase of the next attempt: the current one of a task, the first one of a new task."""
+    if task.id and project.journal.find(task.id):
+        return project.state(task.id).current
+    return plan_task(task, project.loaded, project.layout.root).phases[0]
+
+
+def _build_prompt(project: Project, task: Task, phase: Phase, place: WorkingDirectory) -> str:
+    """Return the first prompt of the phase."""
+    if task.is_document:
+        return _build_document(project, task)
+    root = project.layout.root
+    template = find_template(phase.id, phase.prompt, project.settings.phases.prompts, root)
+    role = load_prompt(find_agent(task.role, root), root)
+    return f"{role}\n\n{build_prompt(task, place, CallHistory(), phase.id, template)}"
+
+
+def _build_document(project: Project, task: Task) -> str:
+    """Return the prompts of a document, with the inputs that exist."""
+    root, settings = project.layout.root, project.settings
+    skill, _ = load_document_skill(task, root, settings)
+    there = replace(task, inputs=tuple(one for one in task.inputs if (root / one.path).is_file()))
+    inputs = [one.upstream for one in read_inputs(there, root)]
+    context, limit = read_context_files(root, settings), settings.documents.max_context_tokens
+    prompts = build_document_prompts(skill, task, context, inputs, limit)
+    return f"{prompts.system_prompt}\n\n{prompts.user_message}"
 
 
 def _choose_first_model(pool: ModelPool, project: Project) -> ModelConfig:

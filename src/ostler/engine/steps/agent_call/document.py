@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ostler.config.settings import Settings
 from ostler.engine.core.step import Checkpoint
 from ostler.engine.steps.agent_call.dialogue import read_dialogue
 from ostler.engine.steps.agent_call.inputs import read_inputs
@@ -100,7 +101,7 @@ def build_document_prompt(context: TaskContext, services: StepServices) -> Docum
     The files of the skill and the inputs are copied into the working directory of the agent.
     """
     task, root = context.task, services.layout.root
-    skill, source = _load_skill(task, services)
+    skill, source = load_document_skill(task, root, services.settings)
     dialogue = read_dialogue(context.state, services)
     answered = bool(dialogue) and dialogue[-1].seq == context.state.feedback_seq
     feedback = "" if answered else _collect_feedback(context, services)
@@ -135,7 +136,7 @@ def _build_prompts(
         build_prompt,
         skill,
         replace(context.task, revision=revision),
-        read_context_files(services),
+        read_context_files(services.layout.root, services.settings),
         inputs,
         services.settings.documents.max_context_tokens,
     )
@@ -163,20 +164,19 @@ def _add_optional_file(files: SkillFilesNote, name: str) -> SkillFilesNote:
     return replace(files, for_programs=note)
 
 
-def _load_skill(task: Task, services: StepServices) -> tuple[SkillContent, str]:
+def load_document_skill(task: Task, root: Path, settings: Settings) -> tuple[SkillContent, str]:
     """Return the skill of the task, or a template and its source."""
-    root = services.layout.root
     if task.skill:
-        return load_skill_content(task.skill, root, services.settings.skills), ""
-    texts, own_text = services.settings.phases.prompts, task.prompts.get(DOCUMENT_PHASE, "")
-    template = find_template(DOCUMENT_PHASE, own_text, texts, root)
+        return load_skill_content(task.skill, root, settings.skills), ""
+    own_text = task.prompts.get(DOCUMENT_PHASE, "")
+    template = find_template(DOCUMENT_PHASE, own_text, settings.phases.prompts, root)
     own = render_template(template.text, build_template_vars(task, DOCUMENT_PHASE))
     return SkillContent(DOCUMENT_PHASE, "", own), template.shown_source
 
 
-def read_context_files(services: StepServices) -> str | None:
+def read_context_files(root: Path, settings: Settings) -> str | None:
     """Return the Markdown files of the context directory, sorted by name; None if there are none."""
-    root, folder = services.layout.root, services.settings.documents.context
+    folder = settings.documents.context
     names = sorted(path.name for path in (root / folder).glob("*.md"))
     texts = [(name, _read_context_file(root, f"{folder}/{name}").strip()) for name in names]
     texts_by_name = [(name, text) for name, text in texts if text]
