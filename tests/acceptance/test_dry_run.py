@@ -21,11 +21,8 @@ def test_a_dry_run_shows_the_attempt_and_starts_nothing(world: World) -> None:
 
 def test_a_dry_run_shows_the_prompt_of_the_phase(world: World) -> None:
     """The template and role of the next phase, not always those of implement."""
-    (world.root / "ostler.toml").write_text(
-        '[phases.plans]\nsmall = ["spec", "implement"]\n'
-        '[phases.prompts]\nspec = "Specify {{TASK_TITLE}} first."\n'
-    )
-    task = world.new("Sell hay", "--weight", "small")
+    (world.root / "ostler.toml").write_text('[phases.prompts]\nspec = "Specify {{TASK_TITLE}} first."\n')
+    task = world.new("Sell hay", "--phases", "spec,implement")
     assert "Specify Sell hay first." in world.json("run", task, "--dry-run")["prompt"]
 
 
