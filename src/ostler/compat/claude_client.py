@@ -1,4 +1,4 @@
-"""The seed's client of Anthropic's API; importing this module loads the SDK, which takes a second."""
+"""The marketing agents' client of Anthropic's API; importing this module loads the SDK, which takes a second."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ostler.llm.client import ClaudeRequest, ClaudeResponse
 
 
 class AnthropicClaudeClient(anthropic.AnthropicClaudeClient):
-    """Sends requests to the Messages API; errors are the seed's ExecutionError, with one of its codes."""
+    """Sends requests to the Messages API; errors are an ExecutionError, with one of its codes."""
 
     async def complete(self, request: ClaudeRequest) -> ClaudeResponse:
         """Return the response to one request; raise ExecutionError, whose cause is the ModelError."""

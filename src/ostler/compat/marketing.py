@@ -179,7 +179,7 @@ FileSystemWorkspaceManager = WorkspaceManager
 
 
 class MockClaudeClient(mocks.MockClaudeClient):
-    """The mock client; an abort raises the seed's ExecutionError."""
+    """The mock client; an abort raises an ExecutionError."""
 
     async def complete(self, request: ClaudeRequest) -> ClaudeResponse:
         with execution_errors():
@@ -194,7 +194,7 @@ async def cancellable_sleep(ms: float, signal: asyncio.Event | None = None) -> N
 
 @contextmanager
 def execution_errors() -> Generator[None]:
-    """Turn a ModelError into the seed's ExecutionError, with one of its thirteen codes."""
+    """Turn a ModelError into an ExecutionError, with one of its thirteen codes."""
     try:
         yield
     except ModelError as error:

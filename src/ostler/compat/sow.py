@@ -1,4 +1,4 @@
-"""The executors of sow (seeds 001 and 004) with their own names and signatures.
+"""The executors of sow with their own names and signatures.
 
 An error of Go is an exception here, and a context is the cancellation of the caller: `asyncio.timeout` or
 `task.cancel()` stops the agent. The executors of Ostler do the work.

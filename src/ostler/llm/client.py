@@ -77,7 +77,7 @@ class ClaudeClientConfig(Struct, frozen=True):
 
 
 class ClaudeRequest(Struct, frozen=True):
-    """One request; the first five fields are those of the seed."""
+    """One request; the first five fields are those of the marketing agents."""
 
     system_prompt: str
     user_message: str
@@ -99,7 +99,7 @@ class ClaudeRequest(Struct, frozen=True):
 
 
 class ClaudeResponse(Struct, frozen=True):
-    """One response; the first four fields are those of the seed."""
+    """One response; the first four fields are those of the marketing agents."""
 
     content: str
     input_tokens: int

@@ -37,7 +37,7 @@ class SandboxAccess(Struct, frozen=True):
 
 
 class AgentCall(Struct, frozen=True):
-    """The request to an executor. The first three fields are those of the seeds."""
+    """The request to an executor. The first three fields are those of sow's executors."""
 
     agent: str  # the role: implementer, reviewer, ...
     prompt: str

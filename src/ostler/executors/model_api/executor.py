@@ -219,7 +219,7 @@ def _failed(call: AgentCall, error: ModelError, before: Turns) -> CallResult:
 
 
 def _find_code(error: ModelError) -> Code:
-    """Return the code as for other executors; the clients keep the wider codes of the seed."""
+    """Return the code as for other executors; the clients keep the wider codes of the marketing agents."""
     if error.code is Code.BILLING and classify_failure(error.message) is Code.QUOTA_EXCEEDED:
         return Code.QUOTA_EXCEEDED
     is_wide = error.code in (Code.API_ERROR, Code.TIMEOUT)

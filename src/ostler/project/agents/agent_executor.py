@@ -1,4 +1,4 @@
-"""The seed's AgentExecutor: writes one document and returns a result instead of raising.
+"""The marketing agents' AgentExecutor: writes one document and returns a result instead of raising.
 
     from ostler import Task
     from ostler.compat import AgentExecutor
@@ -227,7 +227,7 @@ def _require_document(task: Task) -> None:
 
 
 def _find_missing_context(task: Task, project: Project) -> tuple[str, ...]:
-    """Return the seed's warning about a task without product context; the skill that writes it needs none."""
+    """Return the warning about a task without product context; the skill that writes it needs none."""
     folder = project.settings.documents.context
     is_written = task.output is not None and task.output.path.startswith(f"{folder}/")
     if is_written or any((project.layout.root / folder).glob("*.md")):

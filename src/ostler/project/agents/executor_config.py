@@ -1,4 +1,4 @@
-"""The configuration of the seed's executor, for all executions and for one."""
+"""The configuration of AgentExecutor, for all executions and for one."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def to_settings(config: ExecutorConfig, overrides: AgentConfig) -> dict[str, obj
         "tiers": dict(config.model_map),
         "retry.max_retries": config.max_retries,
         "retry.base_delay_seconds": seconds,
-        # The seed doubles without a limit.
+        # The marketing agents double it without a limit.
         "retry.max_delay_seconds": max(_MAX_DELAY_SECONDS, seconds * 2.0 ** min(max(retries - 1, 0), 32)),
         "retry.rate_limit_wait_seconds": seconds,
         "retry.jitter": 0.0,

@@ -20,7 +20,7 @@ from ostler.project.agents.executor_config import EXECUTOR, ExecutorConfig
 from ostler.project.execution import ExecutionError, ExecutionErrorCode, to_execution_code
 
 _NO_LOGIN = (Code.AUTH_FAILED, Code.BILLING)
-# Of an exception of an SDK that a client wrapped: the seed's code for them is API_ERROR, which is retried.
+# Of an exception of an SDK that a client wrapped: their code is API_ERROR, which is retried.
 _FINAL_STATUSES = (400, 401, 402, 403, 404, 405, 413, 422)
 _GRACE_SECONDS = 0.25  # so that a client with its own timeout can report the tokens so far
 
