@@ -1,4 +1,4 @@
-"""The marketing agents' client of Anthropic's API; importing this module loads the SDK, which takes a second."""
+"""The marketing agents' client of Anthropic's API; importing it loads the SDK, which takes a second."""
 
 from __future__ import annotations
 
