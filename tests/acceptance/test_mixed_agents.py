@@ -38,7 +38,7 @@ def test_a_task_whose_role_is_gone_is_refused_alone(world: World) -> None:
 
 def test_a_branch_prefix_that_git_refuses_is_reported_before_the_run(world: World) -> None:
     """Exit 2, and the task is unchanged."""
-    (world.root / "ostler.toml").write_text('[git]\nbranch_prefix = "a b..c/"\n')
     task = world.new()
-    world.ostler("run", task, code=2)
+    (world.root / "ostler.toml").write_text('[git]\nbranch_prefix = "a b..c/"\n')
+    assert "ostler.toml:2: git.branch_prefix: " in world.ostler("run", task, code=2).stderr
     assert world.show(task)["status"] == "pending"

@@ -68,7 +68,7 @@ def test_an_exhausted_pool_names_every_model_with_its_reason(world: World) -> No
     assert (shown["status"], shown["code"]) == ("failed", "MODELS_EXHAUSTED")
     assert called(world) == ["claude model-of-sonnet", "codex model-of-gpt", "codex model-of-mini"]
     for words in (
-        "no model is left after 3 of at most 5 attempts: sonnet: AGENT_FAILED (",
+        "no model is left after 3 of at most 4 attempts: sonnet: AGENT_FAILED (",
         "; gpt: AUTH_FAILED, not called until ",
         "; flash: AGENT_NOT_FOUND (",
         "; mini: RATE_LIMITED until ",
