@@ -172,7 +172,7 @@ def test_json_of_an_action_is_the_task(
         (("skip", "ID", "--phase", "deploy", "--reason", "x"), "its phases: implement, test"),
         (("rewind", "ID", "--to", "deploy"), "its phases: implement, test"),
         (("skip", "ID", "--phase", "test", "--reason", " "), "--reason must not be empty"),
-        (("skip", "ID", "--phase", "test"), "missing option '--reason'"),
+        (("skip", "ID", "--phase", "test"), "missing option '-m' / '--reason'"),
         (("reject", "ID"), "missing option '-m'"),
         (("approve", "ID"), "it is not waiting for a decision"),
         (("resume", "ID"), "there is nothing to resume"),
