@@ -67,7 +67,7 @@ def check_continued(project: World, model: Model, task: str) -> None:
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("tier", ["supervised", "auto"])
+@pytest.mark.parametrize("tier", [pytest.param("supervised", marks=pytest.mark.full), "auto"])
 def test_a_failed_test_gate_continues_the_session_of_implement(
     project: World, model: Model, tier: str
 ) -> None:

@@ -258,6 +258,7 @@ def test_upstream_input_is_missing(world: ExecutorWorld) -> None:
     assert world.client.calls == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("path", ["../secret.md", "/etc/hostname", "link.md"])
 def test_upstream_input_outside_of_the_project(world: ExecutorWorld, path: str) -> None:
     """No file outside the project gets into a prompt."""

@@ -66,6 +66,7 @@ def test_a_limit_or_an_outage_is_retried_then_deferred(
     assert (state.status, state.resumes_at) == (TaskStatus.DEFERRED, result.resumes_at)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("printed", [Code.AUTH_FAILED, Code.MODEL_NOT_FOUND, Code.BILLING])
 def test_auth_error_fails_immediately(world: ExecutorWorld, printed: Code) -> None:
     """401, 403 and 404 are API_ERROR and final; the task is failed, too."""
@@ -84,6 +85,7 @@ class SdkError(Exception):
         self.status_code = status_code
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("status", "calls"), [(400, 1), (401, 1), (404, 1), (500, 3)])
 def test_a_client_that_maps_errors_as_the_seed_does(world: ExecutorWorld, status: int, calls: int) -> None:
     """Section 14.3 wraps every status in API_ERROR; the cause decides whether it is retried."""
@@ -308,6 +310,7 @@ def test_default_config_used_when_no_overrides_provided(world: ExecutorWorld) ->
     assert len(world.client.calls) == 3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("task", "config", "model"),
     [

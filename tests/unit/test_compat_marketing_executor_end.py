@@ -201,6 +201,7 @@ def throw(error: BaseException) -> Any:
     raise error
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("act", "code"),
     [
