@@ -130,6 +130,7 @@ def test_a_session_lost_in_a_later_round_has_the_work_of_the_first_one(world: Wo
     assert "It squeaks in the wind." in text and "What went wrong before" in text
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("point", ["attempt.begin", "attempt.begun", "attempt.end", "attempt.ended"])
 def test_a_crash_after_the_rejection_changes_nothing(point: str, world: World) -> None:
     """Killed at the retried call: the next run continues the same session with the findings."""

@@ -20,6 +20,7 @@ def test_fields_are_set_together_and_again(world: World) -> None:
     assert shown["after"] == []
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("value", "message"),
     [

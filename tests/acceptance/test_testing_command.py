@@ -150,6 +150,7 @@ def test_a_fake_agent_runs_where_it_cannot_write(world: World) -> None:
     assert (home / ".fake-agent" / "claude.starts").read_bytes() == b"."
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     ("args", "expected"),
     [

@@ -68,6 +68,7 @@ def test_a_setting_adds_directories(tmp_path: Path) -> None:
         check_output(tmp_path, ".env", EVERYWHERE)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("path", PROTECTED)
 def test_the_path_is_checked_again_when_the_file_is_written(
     path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
