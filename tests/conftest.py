@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, settings
 
 from examples import FULL, examples
 from ostler.sandbox.network.indexes.found import Found
+from ostler.secrets.registry import SECRETS
+from ostler.secrets.variables import list_secret_variables
 from world import World
 
 # The same examples each time, for any speed of the machine; make test-full generates new ones.
@@ -74,6 +76,13 @@ def own_home(places: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
     # The tests of the sandbox set it to auto. Others look at what an agent does, often through files outside.
     monkeypatch.setenv("OSTLER_SANDBOX__TIER", "supervised")
     return home
+
+
+@pytest.fixture(autouse=True)
+def no_secret_of_another_test() -> None:
+    """A registered secret, such as a random server token, holds back output that ends as it begins."""
+    SECRETS.clear()
+    SECRETS.add_source(lambda: list_secret_variables(os.environ))
 
 
 @pytest.fixture

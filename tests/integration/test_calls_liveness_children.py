@@ -189,7 +189,8 @@ def test_a_supervision_receives_the_idle_state(tmp_path: Path) -> None:
     script = f"import sys, time\n{say}\ntime.sleep(60)"
     supervision = Answering(StopNow(StopReason.IDLE, "because"), "out", "err")
     ended, _, _ = run(script, tmp_path, supervision=supervision)
-    (reported,) = supervision.asked
+    assert len(supervision.asked) == 1, ended
+    reported = supervision.asked[0]
     assert (reported.cwd, reported.stderr_tail) == (str(tmp_path), "err\n")
     assert (len(reported.stdout_tail), reported.stdout_tail[-4:]) == (2048, "out\n")
     assert (ended.stopped, ended.reason) == (StopReason.IDLE, "because")
