@@ -40,6 +40,17 @@ def test_a_relative_program_is_not_looked_up_outside(tmp_path: Path, monkeypatch
     assert tmp_path in list_named_paths({}, [str(tmp_path / "claude")])
 
 
+def test_a_directory_of_the_project_is_not_taken_for_a_directory_of_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project with a directory bin, and PATH with /bin: every path of the sandbox is absolute."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bin").mkdir()
+    found = list_named_paths({"PATH": "/usr/bin:/bin"})
+    assert Path("/bin") in found
+    assert [path for path in found if not path.is_absolute()] == []
+
+
 def test_bubblewrap_is_not_taken_from_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,7 +92,8 @@ def _find_environment(folder: Path) -> list[Path]:
 def _find_toolchain(folder: Path) -> list[Path]:
     """Return the toolchain that a directory of programs belongs to, also in another home directory."""
     text = f"{folder}/"
-    return [Path(text[: text.index(f"/{one}/")], one) for one in _TOOLCHAINS if f"/{one}/" in text]
+    # The home directory can be the root: /bin, or /go/bin in a container, stay absolute.
+    return [Path(f"{text[: text.index(f'/{one}/')]}/{one}") for one in _TOOLCHAINS if f"/{one}/" in text]
 
 
 def _find_installation(program: str) -> list[Path]:
