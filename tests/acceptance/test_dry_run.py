@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 
+from models_world import row, write_models
 from world import World
+
+MISSING = '[executors.missing]\ntype = "command"\ncommand = "not-installed"\n'
 
 
 def test_a_dry_run_shows_the_attempt_and_starts_nothing(world: World) -> None:
@@ -44,6 +47,21 @@ def test_a_dry_run_of_a_prompt_writes_no_task(world: World) -> None:
     """run -p --dry-run does not change the list of tasks."""
     assert "Fix the typo" in world.ostler("run", "-p", "Fix the typo", "--dry-run").stdout
     assert world.json("status")["tasks"] == []
+
+
+def test_a_dry_run_shows_the_model_that_a_run_uses_now(world: World) -> None:
+    """Missing models are skipped with the reason, models take turns, and a dry run takes no turn."""
+    gone = row("gone", "missing")
+    write_models(world, row("one", "claude"), gone, row("two", "claude"), more=MISSING)
+    task = world.new("Sell hay", "-w", "trivial", "--retries", "0")
+    for _ in range(2):
+        plan = world.json("run", task, "--dry-run")
+        assert ("model-of-one" in plan["argv"], plan["skipped"], plan["max_calls"]) == (True, {}, 3)
+    world.ostler("run", task)
+    plan = world.json("run", "-p", "Sell straw", "--dry-run")
+    assert "model-of-two" in plan["argv"] and "not-installed was not found" in plan["skipped"]["gone"]
+    text = world.ostler("run", "-p", "Sell straw", "--dry-run").stdout
+    assert "  skipped   gone: AGENT_NOT_FOUND (not-installed was not found" in text
 
 
 def test_executors_lists_what_can_be_used_and_what_is_missing(world: World) -> None:

@@ -135,5 +135,5 @@ def test_an_executor_whose_check_raises_is_left_out(pool: World, monkeypatch: py
             return await ostler.run(TaskId(task))
 
     assert asyncio.run(run()).status == "completed"
-    assert messages == ["mine is not used: mine: its check failed: RuntimeError: no licence"]
+    assert messages == ["mine is not used: its check failed: RuntimeError: no licence"]
     assert called(pool) == ["claude model-of-sonnet"]

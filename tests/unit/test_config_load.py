@@ -58,6 +58,10 @@ BAD_FILES = [
     ("run = 3", "ostler.toml:1: run: expected a table, got 3"),
     ("executors = 3", "ostler.toml:1: executors: expected a table, got 3"),
     ("[[run]]", "ostler.toml:1: run: expected a table, got [{}]"),
+    (
+        '[sandbox]\nallow_paths = ["bin"]',
+        'ostler.toml:2: sandbox.allow_paths: expected list of str that matches ^[/~], got ["bin"]',
+    ),
     ("run.timeout_seconds = nan", "ostler.toml:1: run.timeout_seconds: expected float > 0, got nan"),
     (
         "run.timeout_seconds = inf",

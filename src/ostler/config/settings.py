@@ -26,6 +26,7 @@ ALTERNATIVE = "alternative"  # marks keys of which a table must have exactly one
 VariableName = Annotated[str, Meta(pattern="^[^=]+$"), AS_WRITTEN]
 Word = Annotated[str, Meta(min_length=1)]
 ModelName = Annotated[Word, AS_WRITTEN]
+AbsolutePath = Annotated[str, Meta(pattern="^[/~]")]
 FolderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
 
 
@@ -304,7 +305,8 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
     network: Network = "proxy"  # in a sandbox. proxy: allowed hosts only; off: none; on: everything
     # HOST, HOST:PORT or *.DOMAIN that agents and gates may connect to; localhost:PORT for a local service
     allow_hosts: tuple[Word, ...] = ()
-    allow_paths: tuple[Word, ...] = ()  # more files and directories that are readable in the sandbox
+    # more files and directories that are readable in the sandbox; a path starts with / or ~/
+    allow_paths: tuple[AbsolutePath, ...] = ()
     # Files of the home directory that agents get, or FILE#KEY for one part of a JSON file
     home: tuple[Word, ...] = ()
     # Agent configuration that a task may change, such as ".vscode"; else it is that of the base commit

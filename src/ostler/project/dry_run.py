@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from random import Random
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.attempts.base_call import create_base_call, identity_variables
-from ostler.calls.models.selector import ModelSelector
 from ostler.calls.models.slots import WorkerPool
 from ostler.clock import SystemClock
 from ostler.engine.steps.agent_call.document import load_document_skill, read_context_files
@@ -18,13 +16,13 @@ from ostler.engine.steps.agent_call.inputs import read_inputs
 from ostler.executors.permissions import resolve_permissions
 from ostler.executors.registry import ExecutorRegistry, find_section
 from ostler.model.command import Command, Exit, Sink
-from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.plan import Phase
 from ostler.model.sandbox import SandboxRecord
 from ostler.model.task import Task
 from ostler.process.protocol import Conversation
 from ostler.project.agents.executors import check_permissions
-from ostler.project.agents.model_choice import select_models
+from ostler.project.agents.first_model import find_first_model
+from ostler.project.agents.model_pool import find_models
 from ostler.project.inspection.confinement import find_confinement
 from ostler.project.project import Project
 from ostler.project.tasks.planning import plan_task
@@ -41,6 +39,7 @@ class DryRun(Struct, frozen=True):
     executor: str
     model: str
     models: tuple[str, ...]  # every model that may be used
+    skipped: dict[str, str]  # models that are tried before this one and cannot be used now, with the reason
     max_calls: int  # per agent call: models x (1 + retry.max_retries)
     pool: str  # the pool of its slot
     directory: str
@@ -72,8 +71,9 @@ def plan_dry_run(project: Project, task: Task, environ: Mapping[str, str]) -> Dr
     """Get the command line of the executor with a runner that only records it."""
     place, settings, phase = _choose_workdir(project, task), project.settings, _find_phase(project, task)
     task = replace(task, role=phase.role or task.role)
-    pool = select_models(task, project.loaded)
-    choice = _choose_first_model(pool, project)
+    pool = find_models(project, task)
+    first = find_first_model(project, task, pool, environ)
+    choice, retries = first.model, task.max_retries
     confined = find_confinement(settings.sandbox, environ)
     check_permissions(settings, choice)
     recorder = _Recorder()
@@ -97,7 +97,8 @@ def plan_dry_run(project: Project, task: Task, environ: Mapping[str, str]) -> Dr
         executor=choice.executor,
         model=call.model,
         models=tuple(one.name for one in pool.models),
-        max_calls=len(pool.enabled) * (1 + settings.retry.max_retries),
+        skipped=first.skipped,
+        max_calls=len(pool.enabled) * (1 + (settings.retry.max_retries if retries is None else retries)),
         pool=WorkerPool(settings.pools, SystemClock()).pool_name(task.feature, task.priority),
         directory=place.directory,
         branch=place.branch,
@@ -136,13 +137,6 @@ def _build_document(project: Project, task: Task) -> str:
     context, limit = read_context_files(root, settings), settings.documents.max_context_tokens
     prompts = build_document_prompts(skill, task, context, inputs, limit)
     return f"{prompts.system_prompt}\n\n{prompts.user_message}"
-
-
-def _choose_first_model(pool: ModelPool, project: Project) -> ModelConfig:
-    """Return the model that a run would try first."""
-    settings = project.settings.selection
-    walk = ModelSelector(settings.strategy, Random(0)).select_from(pool, settings.force_fallback)  # noqa: S311
-    return walk.next() or pool.models[0]
 
 
 def _choose_workdir(project: Project, task: Task) -> WorkingDirectory:

@@ -27,7 +27,16 @@ from ostler.errors import Code, OstlerError, is_provider_limit, needs_account_fi
 from ostler.executors.exit_status import result_from_error
 from ostler.executors.protocol import Executor
 from ostler.model.call import CallResult
-from ostler.model.limits.limit import Closed, Limit, Open, Probe, check_admission, window_for, windows_for
+from ostler.model.limits.limit import (
+    Closed,
+    Cooldown,
+    Limit,
+    Open,
+    Probe,
+    check_admission,
+    window_for,
+    windows_for,
+)
 from ostler.model.limits.rejection import Closing, find_closings
 from ostler.model.limits.window import ReportedWindow, Window
 from ostler.model.model_config import ModelConfig, ModelPool
@@ -128,10 +137,14 @@ class ModelAvailability:
 
     def _check_cooldown(self, model: ModelConfig) -> Unavailable | None:
         cooldown = self._ledger.check_cooldown(model.name, self._clock.now())
-        if cooldown is None:
-            return None
-        message = f"{cooldown.failures} failures in a row, the last one {cooldown.code}"
-        return Unavailable("cooldown", cooldown.code, message, cooldown.until)
+        return None if cooldown is None else _in_cooldown(cooldown)
+
+    def find_cooldown(self, model: ModelConfig) -> Unavailable | None:
+        """Return the cooldown of a model; unlike `check`, this never takes the trial after a cooldown."""
+        now = self._clock.now()
+        active = (one.find_active(now) for one in self._ledger.cooldowns(now) if one.model == model.name)
+        cooldown = next(active, None)
+        return None if cooldown is None else _in_cooldown(cooldown)
 
     def admit(self, model: ModelConfig, caller: str) -> Open | Probe | Unavailable:
         """Return whether the provider may be called now; after a limit one caller probes for all."""
@@ -325,6 +338,11 @@ def _find_closed(model: ModelConfig, limits: Sequence[Limit], now: float) -> Una
 
 def _closed(code: Code, message: str, until: float) -> Unavailable:
     return Unavailable("down" if code in CIRCUITS else "limited", code, message, until)
+
+
+def _in_cooldown(cooldown: Cooldown) -> Unavailable:
+    message = f"{cooldown.failures} failures in a row, the last one {cooldown.code}"
+    return Unavailable("cooldown", cooldown.code, message, cooldown.until)
 
 
 class Exhaustion(Struct, frozen=True):

@@ -38,6 +38,7 @@ def _format_plan(plan: DryRun) -> str:
         "agent": plan.executor,
         "model": plan.model or "the agent's default",
         "models": f"{', '.join(plan.models)}; at most {plan.max_calls} calls",
+        "skipped": "; ".join(f"{name}: {reason}" for name, reason in plan.skipped.items()),
         "pool": plan.pool,
         "directory": plan.directory,
         "branch": plan.branch or "none (works in place)",
@@ -45,6 +46,7 @@ def _format_plan(plan: DryRun) -> str:
         "command": shlex.join(plan.argv) if plan.argv else "none",
         "variables": " ".join(plan.environment),
     }
-    lines = [plan.id, "", *(f"  {name:<9} {escape_controls(value)}" for name, value in facts.items())]
+    shown = {name: escape_controls(value) for name, value in facts.items() if value}
+    lines = [plan.id, "", *(f"  {name:<9} {value}" for name, value in shown.items())]
     lines += ["", *(f"  | {escape_controls(line)}" for line in plan.prompt.splitlines()), ""]
     return "\n".join(lines)

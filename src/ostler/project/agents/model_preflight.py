@@ -246,7 +246,9 @@ class ModelPreflight:
         names = ", ".join(model.name for model in group)
         if found.code is not None:
             fix = f"  Next: {found.fix}" if found.fix else ""
-            self._print_message(f"{names} is not used: {found.executor}: {found.message}{fix}")
+            verb = "is" if len(group) == 1 else "are"
+            agent = "" if found.executor == names else f"{found.executor}: "
+            self._print_message(f"{names} {verb} not used: {agent}{found.message}{fix}")
         elif found.message:
             self._print_message(f"{names}: {found.executor} is slow: {found.message}; it is used")
         elif self._has_begun:
