@@ -175,10 +175,10 @@ def test_an_invalid_argument_is_refused(arguments: dict[str, Any], message: str,
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"run": {"executor": 7}}, r"settings: Expected `str`, got `int` - at `\$.run.executor`"),
-        ({"rum": {}}, "settings: Object contains unknown field `rum`"),
-        ({"retry": {"max_retries": -1}}, "settings: Expected `int` >= 0 "),
-        (7, "settings: Expected `object`, got `int`"),
+        ({"run": {"executor": 7}}, "settings: run.executor: expected str, got 7"),
+        ({"rum": {}}, "settings: rum: unknown setting; did you mean run"),
+        ({"retry": {"max_retries": -1}}, "settings: retry.max_retries: expected int >= 0, got -1"),
+        (7, "settings: expected a table, got 7"),
     ],
 )
 def test_settings_may_be_a_mapping(settings: Any, message: str, tmp_path: Path) -> None:

@@ -272,7 +272,7 @@ def test_available_memory_elsewhere(reported: Any, expected: int | None, monkeyp
 def test_isolation_pools() -> None:
     """The pools of the seed with size, niceness and memory; by feature, then priority, then medium."""
     pools = WorkerPoolManager({"docs": {"size": 1}})
-    with pytest.raises(UsageError, match=r"pools.docs: Expected `int` >= 1 - at `\$.size`"):
+    with pytest.raises(UsageError, match=r"pools.docs: size: expected int >= 1, got 0"):
         WorkerPoolManager({"docs": {"size": 0}})
     described = {name: (one.size, one.nice, one.memory_mb) for name, one in pools.pools.items()}
     assert described == {
@@ -363,20 +363,52 @@ def test_the_configuration_may_be_the_seeds_own_json(tmp_path: Path) -> None:
     assert manager.models == ["m-2", ""]
 
 
+def test_the_whole_json_of_the_seed_is_accepted(tmp_path: Path) -> None:
+    """Keys without an effect are logged; the limits of pools, the flag and the newer retry keys count."""
+    model = {"name": "one", "displayName": "One", "model": "m-1", "temperature": 0.2, "capability": "high"}
+    config = {
+        "models": [model],
+        "fallbackModels": [{"name": "two", "model": "m-2", "maxTokens": 9}],
+        "workerPools": {"high": {"size": 5, "nice": 1, "memoryLimitMB": 99}},
+        "retry": {
+            "exponentialBackoff": True, "backoffMultiplier": 2, "retrySameModel": True,
+            "maxRetriesPerModel": 3, "delayBetweenModelAttemptsMs": 2000,
+        },
+        "progressIntervalMs": 2000,
+        "namespace": "nightly",
+        "flags": {"forceFallback": True},
+    }  # fmt: skip
+    manager, parts, clock = MockProcessManager(LIMITED, LIMITED, CLAUDE), Recorded(), VirtualClock()
+    with injected(manager, tmp_path, parts, config=config, clock=clock) as made:
+        assert execute(made, priority="high").ok
+        assert (made.slots.stats()["high"].limit, made.slots.pools["high"].memory_mb) == (5, 99)
+    assert manager.models == ["m-2"] * 3 and manager.spawned[0][2].nice == 1
+    assert [one for one in clock.slept if one != LEASE_SECONDS / 2] == [2.0, 4.0]
+    unused = [line.split()[2] for line in parts.lines if line.endswith("has no effect")]
+    entry = ["models[0].displayName", "models[0].temperature", "models[0].capability"]
+    assert unused == ["progressIntervalMs", "namespace", *entry, "fallbackModels[0].maxTokens"]
+
+
 @pytest.mark.parametrize(
     ("config", "message"),
     [
         ({"models": [{"name": "a", "cli": "cluade"}]}, "unknown executor: cluade"),
         ({"models": [{"name": "a"}], "fallbackModels": [{"name": "a"}]}, "two models are named a"),
-        ({"models": [{"name": ""}]}, "length >= 1"),
-        ({"models": "claude"}, "Expected `array`, got `str`"),
-        ({"modles": []}, "unknown field `modles`"),
-        ({"selectionStrategy": "best"}, "Invalid enum value 'best'"),
+        ({"models": [{"name": ""}]}, 'models[0].name: expected str that is not empty, got ""'),
+        ({"models": "claude"}, 'models: expected a list of tables, got "claude"'),
+        ({"modles": []}, "modles: unknown setting; did you mean models?"),
+        (
+            {"selectionStrategy": "best"},
+            'expected one of "round-robin", "priority", "cost-aware", "random", got "best"',
+        ),
         ({"timeout": 0}, "> 0"),
         ({"retry": {"maxRetriesPerModel": -1}}, ">= 0"),
         (CliExecutorConfig(timeout=-1.0), "> 0"),
-        (CliExecutorConfig(models=7), "Expected `array`, got `int`"),  # type: ignore[arg-type]
-        (7, "Expected `object`, got `int`"),
+        (CliExecutorConfig(models=7), "models: expected a list of tables, got 7"),  # type: ignore[arg-type]
+        (7, "CliExecutorConfig: expected a table, got 7"),
+        ({"cliPaths": {"cluade": "/x"}}, "unknown executor: cluade"),
+        ({"retry": {"backoffMultiplier": 3}}, "retry.backoffMultiplier: expected 2, got 3"),
+        ({"flags": {"force": True}}, "flags.force: unknown setting"),
     ],
 )
 def test_an_invalid_configuration_is_refused_at_once(config: Any, message: str, tmp_path: Path) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from msgspec import ValidationError, convert
-
 from ostler.config.settings import Settings
-from ostler.errors import Code, UsageError
+from ostler.config.validate import convert_settings
+from ostler.errors import UsageError
 from ostler.model.task import PRIORITY_NAMES
 
 
@@ -16,10 +15,7 @@ def read_settings(settings: Settings | Mapping[str, object] | None) -> Settings:
     """Return the settings, also from a mapping with the keys of ostler.toml. Raises UsageError."""
     if isinstance(settings, Settings):
         return settings
-    try:
-        return convert(settings or {}, Settings)
-    except ValidationError as error:
-        raise UsageError(f"settings: {error}", "correct this value", Code.CONFIG_INVALID) from None
+    return convert_settings(Settings, {} if settings is None else settings, "settings")
 
 
 def check_call(prompt: object, cwd: object, priority: object, timeout_seconds: object) -> None:

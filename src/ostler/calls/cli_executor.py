@@ -88,10 +88,10 @@ class CliExecutor:
         self._registry = registry or ExecutorRegistry()
         self._ledger = SqliteLedger(home / "ledger.db")
         self._accounts = SqliteAccounts(home / FILE_NAME)
-        slots = slots or WorkerPool(settings.pools, clock)
+        self.slots = slots or WorkerPool(settings.pools, clock)
         services = CallServices(
             selector=self.selector,
-            slots=slots,
+            slots=self.slots,
             host=host or Host(settings.host, clock),
             availability=ModelAvailability(
                 self._ledger,
@@ -104,7 +104,7 @@ class CliExecutor:
             budget_guard=BudgetGuard(settings.budget, clock, lambda: self.journal),
             plugins=plugins,
             debugger=None if debugger is None else adapt_debugger(debugger),
-            self_healing=create_self_healing(settings.retry, slots),
+            self_healing=create_self_healing(settings.retry, self.slots),
             log=DecisionLog(logger),
         )
         runner = AttemptRunner(settings, environ, self.journal, clock, "library", str(home), services.running)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from msgspec import ValidationError, convert
+from msgspec import ValidationError, convert, to_builtins
+from msgspec.structs import replace
 
 from ostler.config.expect import describe_actual, describe_expected, find_problem, nearest, unknown
 from ostler.config.layer import ConfigError, LayerValues
 from ostler.config.shape import Field, Leaf, Map, Rows, Table, keys_of, shape_of
 from ostler.config.source import DEFAULT, KeyPath, Source, format_key
+from ostler.errors import Code, UsageError
+
+_T = TypeVar("_T")
 
 
 def validate(
@@ -22,6 +26,21 @@ def validate(
     walker = _Validator(kind, source_of, strict)
     values = walker.validate(kind, raw, ())
     return LayerValues(values, walker.sources, tuple(sorted(walker.errors, key=lambda one: one.source.line)))
+
+
+def convert_settings(kind: type[_T], value: object, name: str) -> _T:
+    """Return what a program passes as settings of this type. Raises UsageError with a line per mistake."""
+    source, hint = Source("flag", name), "correct it in the argument"
+    try:
+        raw = to_builtins(value, str_keys=True)
+    except TypeError as error:
+        raise UsageError(f"{name}: {error}", hint, Code.CONFIG_INVALID) from None
+    found = validate(kind, raw, lambda _: source)
+    errors = (*found.errors, *find_missing(kind, found.values, found.sources))
+    if errors:
+        lines = (replace(one, source=source).problem.text for one in errors)
+        raise UsageError("\n".join(lines), hint, Code.CONFIG_INVALID)
+    return convert(found.values, kind)
 
 
 def find_missing(

@@ -9,10 +9,11 @@ from collections.abc import AsyncGenerator, Callable, Container, Mapping
 from contextlib import asynccontextmanager
 from itertools import count
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import Struct
 
 from ostler.clock import Clock, SystemClock
 from ostler.config.settings import PoolSettings
+from ostler.config.validate import convert_settings
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.model.task import to_priority
 
@@ -143,10 +144,7 @@ def _merge_pools(pools: Mapping[str, PoolSettings | Mapping[str, object]]) -> di
 
 def _merge_pool(name: str, given: PoolSettings | Mapping[str, object]) -> SlotPool:
     """Return the built-in pool with the values that the settings change; raises UsageError."""
-    try:
-        settings = given if isinstance(given, PoolSettings) else convert(given, PoolSettings)
-    except ValidationError as error:
-        raise UsageError(f"pools.{name}: {error}", "correct this value", Code.CONFIG_INVALID) from None
+    settings = convert_settings(PoolSettings, given, f"pools.{name}")
     default = BUILT_IN_POOLS.get(name, _CUSTOM_POOL)
     return SlotPool(
         size=default.size if settings.size is None else settings.size,
