@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from ostler.errors import Code, SpawnError
-from ostler.model.command import Command
-from ostler.process.spawn_failure import check_arguments, create_spawn_error
+from ostler.executors.exit_status import classify_exit
+from ostler.model.command import Command, Exit
+from ostler.process.spawn_failure import check_arguments, create_spawn_error, explain_refused_start
 
 AGENT = Command(("agent",), "/place", {})
 
@@ -37,6 +38,46 @@ def test_each_errno_has_its_code_sentence_and_advice(
     assert (error.code, error.errno) == (code, number)
     assert expected in error.message
     assert advises in error.hint
+
+
+@pytest.mark.parametrize(
+    ("content", "printed", "expected"),
+    [
+        (
+            "#!/no/python\n",
+            "ostler: {}: No such file or directory",
+            "interpreter /no/python in the first line of",
+        ),
+        (
+            "#!/bin/sh\n",
+            "ostler: {}: No such file or directory",
+            "/bin/sh is not visible in the sandbox (set sandbox.",
+        ),
+        ("#!/bin/sh\n", "ostler: {}: Permission denied", "run chmod +x '{}'"),
+        ("echo hello\n", "ostler: {}: Exec format error", "has no interpreter (give it a first line such as"),
+        ("", "ostler: cannot start {}: Exec format error", "is not a program for this machine"),
+        ("", "agent: {}: Exec format error", ""),
+        ("", "ostler: the ports of the proxy cannot be opened: Permission denied", ""),
+        ("", "ostler: {}: Too many levels of symbolic links", ""),
+    ],
+)
+def test_a_program_that_a_sandbox_cannot_start_has_the_same_advice(
+    content: str, printed: str, expected: str, tmp_path: Path
+) -> None:
+    """Inside, the error is only a line on stderr; the file outside explains it."""
+    agent = tmp_path / "my agent"
+    agent.write_text(content)
+    explained = explain_refused_start(printed.format(agent))
+    assert expected.format(agent) in explained and bool(expected) is bool(explained)
+
+
+def test_the_exit_of_a_sandbox_names_the_program_that_was_not_started(tmp_path: Path) -> None:
+    """C63: not `exited with status 126`."""
+    agent = tmp_path / "agent"
+    agent.write_text("echo hello\n")
+    ended = Exit(126, 0.1, stderr_tail=f"ostler: {agent}: Exec format error\n")
+    status = classify_exit(ended, "mine")
+    assert status.code is Code.AGENT_NOT_FOUND and status.message.startswith(f"{agent} has no interpreter (")
 
 
 @pytest.mark.parametrize(

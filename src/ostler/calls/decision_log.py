@@ -13,9 +13,10 @@ from ostler.model.model_config import ModelConfig
 
 _STOPPED = frozenset({Code.TIMEOUT, Code.IDLE_TIMEOUT})
 _SIGNALS = {
-    -signal.SIGTERM: "; it was stopped with SIGTERM",
-    -signal.SIGKILL: "; it was sent SIGTERM, then SIGKILL",
+    signal.SIGTERM: "; it was stopped with SIGTERM",
+    signal.SIGKILL: "; it was sent SIGTERM, then SIGKILL",
 }
+_SHELL_OFFSET = 128  # a sandbox returns 128 and the number of the signal, as a shell does
 
 
 class DecisionLog:
@@ -36,7 +37,7 @@ class DecisionLog:
         """Log a failed attempt; for one that was stopped, with the signals that it got."""
         if result.ok or self._logger is None:
             return
-        stopped = _SIGNALS.get(result.exit_code or 0, "") if result.code in _STOPPED else ""
+        stopped = _describe_signal(result.exit_code or 0) if result.code in _STOPPED else ""
         failure = f"{result.code}: {result.message}{stopped}"
         line = "%s: attempt %d on %s failed: %s"
         self._logger.warning(line, attempt.task, attempt.number, model.name, failure)
@@ -56,6 +57,11 @@ class DecisionLog:
     def _info(self, line: str, *values: object) -> None:
         if self._logger is not None:
             self._logger.info(line, *values)
+
+
+def _describe_signal(status: int) -> str:
+    number = -status if status < 0 else status - _SHELL_OFFSET
+    return next((text for one, text in _SIGNALS.items() if one == number), "")
 
 
 def describe_end(result: CallResult) -> str:

@@ -11,6 +11,7 @@ from ostler.errors import CODES, Code, OstlerError
 from ostler.executors.failures import FailureTable
 from ostler.model.call import CallResult
 from ostler.model.command import Exit, StopReason
+from ostler.process.spawn_failure import explain_refused_start
 from ostler.text import first_line, last_line
 
 _STOPPED = {
@@ -28,6 +29,7 @@ _EXIT_CODES = {
     126: (Code.AGENT_NOT_FOUND, "because a program that it needs may not be executed"),
     127: (Code.AGENT_NOT_FOUND, "because a program that it needs was not found"),
 }
+_NOT_STARTED = (126, 127)
 
 # Node prints this before it aborts.
 _HEAP_EXHAUSTED = "JavaScript heap out of memory"
@@ -51,6 +53,8 @@ def classify_exit(exit: Exit, program: str) -> RunStatus:
     if number := exit.signal:
         return _classify_signal(exit, number, program)
     last = first_line(last_line(exit.stderr_tail))
+    if exit.status in _NOT_STARTED and (reason := explain_refused_start(last)):
+        return RunStatus(Code.AGENT_NOT_FOUND, reason)
     code, why = _EXIT_CODES.get(exit.status, (Code.AGENT_FAILED, "and gave no reason"))
     if exit.status == 0 and exit.stdout_bytes == 0:
         code, why = Code.RESPONSE_EMPTY, "and printed nothing"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -15,6 +16,9 @@ MAX_ARGUMENT_BYTES = 128 * 1024  # Linux counts the final NUL
 _PATH_SETTING = "its path in ostler.toml under [executors]"
 _BINARY = b"\x7fELF"
 _PROGRAM_ERRORS = (errno.ENOENT, errno.EACCES, errno.EISDIR, errno.ENOEXEC)
+
+# What the first program of a sandbox prints when it cannot start the command.
+_REFUSED_START = re.compile(r"ostler: (?:cannot start )?(?P<name>/.+): (?P<reason>[^:]+)")
 
 _MACHINE_ERRORS = {
     errno.E2BIG: ("its arguments or environment are too long", "pass long text by stdin or in a file"),
@@ -66,6 +70,21 @@ def _explain_program(number: int, name: str) -> tuple[str, str]:
     if start.startswith(_BINARY) or not start:
         return f"{name} is not a program for this machine", "install the build for this architecture"
     return f"{name} has no interpreter", f"give it a first line such as #!/bin/sh, or set {_PATH_SETTING}"
+
+
+def explain_refused_start(line: str) -> str:
+    """Return why a sandbox could not start a program, with the advice; empty for any other output."""
+    found = _REFUSED_START.fullmatch(line)
+    numbers = [one for one in _PROGRAM_ERRORS if found and os.strerror(one) == found["reason"]]
+    if not found or not numbers:
+        return ""
+    name, number = found["name"], numbers[0]
+    hidden = _find_interpreter(_read_start(name)) or name
+    if number == errno.ENOENT and Path(hidden).exists():
+        folder = Path(hidden).parent
+        return f'{hidden} is not visible in the sandbox (set sandbox.allow_paths = ["{folder}"])'
+    reason, hint = _explain_program(number, name)
+    return f"{reason} ({hint})"
 
 
 def _read_start(name: str) -> bytes:
