@@ -43,6 +43,17 @@ def test_four_models_and_the_last_one_is_good(world: World) -> None:
     ]
 
 
+def test_each_attempt_is_shown_with_its_model(world: World) -> None:
+    """Models can share an agent: the progress of a run and `show` name both."""
+    write_models(world, SONNET, OPUS, more=PRIORITY)
+    world.behave(plan=[*["crash"] * 3, {}])
+    (task,) = add_tasks(world, 1)
+    run = world.ostler("run", task)
+    assert "with claude model-of-sonnet" in run.stdout and "with claude model-of-opus" in run.stdout
+    shown = world.ostler("show", task).stdout
+    assert "claude model-of-sonnet  " in shown and "claude model-of-opus  " in shown
+
+
 def test_no_call_is_made_that_the_bound_does_not_allow(world: World) -> None:
     """models x (1 + max_retries): that many calls, and the message has the number."""
     write_models(world, SONNET, GPT, FLASH, OPUS, more=PRIORITY)

@@ -32,6 +32,14 @@ def line(kind: str, **fields: Any) -> dict[str, Any]:
         (line("published", how="pr", note="there is no remote"), "published pr there is no remote"),
         (line("decision_recorded", verb="reject", text="too long"), "decision recorded reject too long"),
         (line("decision_recorded", verb="skip", phase="test", text="x"), "decision recorded skip test x"),
+        (
+            line("attempt_started", number=2, phase="test", executor="claude", model="opus", resumed=True),
+            "attempt started #2 test with claude opus (resumed)",
+        ),
+        (
+            line("attempt_started", number=1, phase="test", executor="claude", model=""),
+            "attempt started #1 test with claude",
+        ),
         (line("task_reopened", by="dependency"), "task reopened by dependency"),
         (line("agent_reported", attempt=1, status="paused", reason="lunch"), "agent reported paused lunch"),
     ],

@@ -61,6 +61,9 @@ def _format_details(line: EventJson) -> str:
         return f"onto {line['base']:.10}, as {line['commit']:.10}"
     if line["type"] == "decision_recorded" and line.get("attempt"):
         line = {**line, "phase": f"attempt {line['attempt']}"}
+    if line["type"] == "attempt_started" and line.get("model"):
+        # Several models can share an executor.
+        line = {**line, "executor": f"{line['executor']} {line['model']}"}
     fields = [form.format(line[name]) for name, form in _FIELD_FORMATS.items() if line.get(name)]
     return " ".join(
         [*fields, _format_until(line), _format_usage(line.get("usage", {})), format_usd(line.get("cost_usd"))]

@@ -284,7 +284,7 @@ def format_attempts(attempts: tuple[AttemptView, ...]) -> str:
             str(a.number),
             a.status + (" (resumed)" if a.resumed else ""),
             f"{a.phase} {a.iteration}",
-            a.executor,
+            to_one_line(" ".join(filter(None, (a.executor, a.model)))),
             "" if a.duration_ms is None else f"{a.duration_ms / 1000:.1f} s",
             to_one_line(format_reason(a.code, a.message)),
         )
