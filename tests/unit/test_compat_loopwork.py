@@ -421,6 +421,39 @@ def test_an_invalid_configuration_is_refused_at_once(config: Any, message: str, 
         CliExecutor(None, object(), home=tmp_path)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (
+            {"logger": 7},
+            "logger: expected a logging.Logger or an object with debug, info, warn, error, got 7",
+        ),
+        ({"debugger": 7}, "debugger: expected an object with pre_prompt, or with emit and get_and_clear"),
+        ({"plugin_registry": 7}, "plugins: expected a PluginRegistry, got 7"),
+    ],
+)
+def test_a_part_without_its_methods_is_refused_at_once(
+    parts: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    """Its argument is named, before anything is created."""
+    with pytest.raises(UsageError, match=message):
+        CliExecutor({}, home=tmp_path / "home", **parts)
+    assert not (tmp_path / "home").exists()
+    with pytest.raises(UsageError, match=r"logger: expected a logging.Logger, got 7"):
+        ostler.CliExecutor({}, logger=7, home=tmp_path / "home")  # type: ignore[arg-type]
+
+
+def test_a_debugger_that_returns_no_text_is_refused(tmp_path: Path) -> None:
+    """The message names the value; nothing is sent."""
+    manager, bad = MockProcessManager(CLAUDE), SimpleNamespace(emit=print, get_and_clear_modified_prompt=int)
+    with (
+        injected(manager, tmp_path, debugger=bad) as made,
+        pytest.raises(UsageError, match="debugger: expected a prompt as text, or None, got 0"),
+    ):
+        execute(made)
+    assert manager.spawned == []
+
+
 def test_permission_checks_are_not_skipped_without_a_sandbox(tmp_path: Path) -> None:
     """A11: the arguments of a model cannot turn the checks off; nothing is started."""
     manager = MockProcessManager(CLAUDE)

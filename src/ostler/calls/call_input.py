@@ -36,5 +36,15 @@ def check_plugins(plugins: object) -> None:
         raise UsageError(f"plugins: expected a PluginRegistry, got {plugins!r}")
 
 
+def check_logger(logger: object) -> None:
+    """Raise UsageError for an object that takes no lines."""
+    if logger is not None and not _has_methods(logger, ("debug", "info", "warning")):
+        raise UsageError(f"logger: expected a logging.Logger, got {logger!r}")
+
+
+def _has_methods(value: object, names: tuple[str, ...]) -> bool:
+    return all(callable(getattr(value, name, None)) for name in names)
+
+
 def _is_positive(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value > 0

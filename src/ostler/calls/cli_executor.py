@@ -16,7 +16,7 @@ from ostler.calls.attempts.attempt import AttemptRunner
 from ostler.calls.attempts.journal import MemoryAttemptJournal
 from ostler.calls.attempts.session import AgentSession
 from ostler.calls.call import AgentCaller
-from ostler.calls.call_input import check_call, check_plugins, read_settings
+from ostler.calls.call_input import check_call, check_logger, check_plugins, read_settings
 from ostler.calls.debugger import Debugger, EventDebugger, adapt_debugger
 from ostler.calls.decision_log import DecisionLog, describe_end
 from ostler.calls.executions import Execution, Executions
@@ -76,6 +76,8 @@ class CliExecutor:
         clock, environ = clock or SystemClock(), os.environ if environ is None else environ
         settings, logger = read_settings(settings), logger or getLogger("ostler")
         check_plugins(plugins)
+        check_logger(logger)
+        debugger = None if debugger is None else adapt_debugger(debugger)
         plugins = PluginRegistry(logger) if plugins is None else plugins
         home = home or find_user_state(environ) or Path(tempfile.gettempdir(), f"ostler-{os.getuid()}")
         make_private_dir(home)
@@ -103,7 +105,7 @@ class CliExecutor:
             ),
             budget_guard=BudgetGuard(settings.budget, clock, lambda: self.journal),
             plugins=plugins,
-            debugger=None if debugger is None else adapt_debugger(debugger),
+            debugger=debugger,
             self_healing=create_self_healing(settings.retry, self.slots),
             log=DecisionLog(logger),
         )

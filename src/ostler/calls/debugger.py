@@ -10,9 +10,11 @@ from typing import Literal, Protocol, TypeVar, cast, runtime_checkable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 
 _T = TypeVar("_T")
+_EVENT_METHODS = ("emit", "get_and_clear_modified_prompt")
 
 
 class PromptData(Struct, frozen=True):
@@ -147,16 +149,21 @@ class PromptOverride:
         if self._debugger is None:
             return event.prompt
         shown, self.edited_from = self.apply(event.prompt), None
-        changed = await self._debugger.pre_prompt(replace(event, prompt=shown))
+        changed = cast("object", await self._debugger.pre_prompt(replace(event, prompt=shown)))
+        if changed is not None and not isinstance(changed, str):
+            raise UsageError(f"debugger: expected a prompt as text, or None, got {changed!r}")
         if changed is not None and changed != shown:
             self._replacement, self.edited_from = changed, shown
         return self.apply(event.prompt)
 
 
 def adapt_debugger(debugger: Debugger | EventDebugger) -> Debugger:
-    """Return a Debugger for either interface."""
-    if hasattr(debugger, "pre_prompt"):
+    """Return a Debugger for either interface. Raises UsageError for another object."""
+    if callable(getattr(debugger, "pre_prompt", None)):
         return cast(Debugger, debugger)
+    if not all(callable(getattr(debugger, name, None)) for name in _EVENT_METHODS):
+        names = " and ".join(_EVENT_METHODS)
+        raise UsageError(f"debugger: expected an object with pre_prompt, or with {names}, got {debugger!r}")
     return EventDebuggerAdapter(cast(EventDebugger, debugger))
 
 

@@ -120,6 +120,10 @@ def _adapt_processes(manager: object, prefer_pty: bool) -> CommandRunner:
 def _adapt_logger(logger: object) -> logging.Logger | None:
     if logger is None or isinstance(logger, logging.Logger):
         return logger
+    methods = ("debug", "info", "warn", "error")
+    if not all(callable(getattr(logger, name, None)) for name in methods):
+        names = ", ".join(methods)
+        raise UsageError(f"logger: expected a logging.Logger or an object with {names}, got {logger!r}")
     own = logging.Logger("ostler.compat")  # belongs to one executor, so it is not registered
     own.addHandler(_Forward(cast(ILogger, logger)))
     return own
