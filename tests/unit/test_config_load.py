@@ -259,6 +259,16 @@ def test_a_list_of_models(tmp_path: Path) -> None:
     assert loaded.sources["models[1].timeout_seconds"] == Source("project file", "ostler.toml", 9)
 
 
+def test_a_relative_path_of_an_agent_is_below_the_project(tmp_path: Path) -> None:
+    """It is the same program in every directory; a name, an absolute path and ~ are unchanged."""
+    commands = {"a": "tools/agent", "b": "./agent", "c": "agent", "d": "/opt/agent", "e": "~/agent"}
+    text = "".join(
+        f'[executors.{name}]\ntype = "command"\ncommand = "{command}"\n' for name, command in commands.items()
+    )
+    found = {name: one.command for name, one in load(tmp_path, text).settings.executors.items()}
+    assert found == {**commands, "a": f"{tmp_path}/tools/agent", "b": f"{tmp_path}/agent"}
+
+
 def test_names_are_unique_within_a_file_only(tmp_path: Path) -> None:
     """A project may use the model names of the user's file: the project's list replaces the user's list."""
     rows = '[[models]]\nname = "a"\nexecutor = "claude"\n'

@@ -64,6 +64,42 @@ def test_places_are_filled_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (("--model", "{model}", "--quiet"), ("--quiet",)),
+        (("-m", "{model}", "run"), ("run",)),
+        (("run", "{model}"), ("run",)),
+        (("--quiet", "--model={model}", "x"), ("--quiet", "x")),
+        (("--", "{model}"), ("--",)),
+    ],
+)
+def test_without_a_model_its_option_is_omitted(args: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    """Else the program would take the next argument as the name of the model."""
+    runner = MockCommandRunner()
+    executor = CommandExecutor("mine", ExecutorSettings(command="true", args=args), runner)
+    asyncio.run(executor.spawn(AgentCall("i", "p"), lambda _: None))
+    assert runner.last.argv[1:] == expected
+    asyncio.run(executor.spawn(AgentCall("i", "p", model="m"), lambda _: None))
+    assert runner.last.argv[1:] == tuple(arg.replace("{model}", "m") for arg in args)
+
+
+def test_a_program_that_is_not_set_names_its_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without a command there is nothing to install; a variable that is set is what has to be corrected."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    executor = CommandExecutor("mine", ExecutorSettings(), DefaultCommandRunner())
+    with pytest.raises(OstlerError) as caught:
+        executor.validate_availability()
+    assert caught.value.hint == "set executors.mine.command to your program"
+    monkeypatch.setenv("OSTLER_MINE_PATH", "/nowhere/it")
+    executor = CommandExecutor("mine", ExecutorSettings(command="other"), DefaultCommandRunner())
+    with pytest.raises(
+        OstlerError, match=r"^mine was not found; searched: OSTLER_MINE_PATH=/nowhere/it"
+    ) as caught:
+        executor.validate_availability()
+    assert caught.value.hint == "install it, or correct OSTLER_MINE_PATH"
+
+
+@pytest.mark.parametrize(
     ("script", "code"),
     [
         ("true", None),

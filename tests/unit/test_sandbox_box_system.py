@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from ostler.errors import AgentUnavailable
+from ostler.sandbox.box.program_paths import require_visible
 from ostler.sandbox.box.system import has_password, list_named_paths, select_outer
 from ostler.sandbox.bubblewrap import find_bubblewrap
+from ostler.sandbox.mounts import Mount
 
 
 @pytest.mark.parametrize(
@@ -49,6 +52,23 @@ def test_a_directory_of_the_project_is_not_taken_for_a_directory_of_the_path(
     found = list_named_paths({"PATH": "/usr/bin:/bin"})
     assert Path("/bin") in found
     assert [path for path in found if not path.is_absolute()] == []
+
+
+def test_a_program_that_the_worktree_hides_is_named(tmp_path: Path) -> None:
+    """The worktree is mounted over the checkout: a program that git does not know is not there."""
+    checkout, worktree = tmp_path / "project", tmp_path / "worktree"
+    for folder in (checkout, worktree):
+        folder.mkdir()
+    for file in (checkout / "untracked", checkout / "tracked", worktree / "tracked", tmp_path / "other"):
+        file.write_text("")
+    mounts = (Mount(worktree, checkout, writable=True), Mount(worktree, worktree, writable=True))
+    with pytest.raises(
+        AgentUnavailable, match="project/untracked is not in the worktree of the task"
+    ) as caught:
+        require_visible(str(checkout / "untracked"), mounts)
+    assert "[workspace] link" in caught.value.hint
+    for program in (checkout / "tracked", tmp_path / "other", checkout / "missing", Path("untracked")):
+        require_visible(str(program), mounts)
 
 
 def test_bubblewrap_is_not_taken_from_the_working_directory(

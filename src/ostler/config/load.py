@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
 
 from msgspec import Struct, ValidationError, convert
+from msgspec.structs import replace
 
 from ostler.config.environment import read_environment, read_flags
 from ostler.config.find import PROJECT_FILE
@@ -44,7 +45,7 @@ def load_settings(
     """
     reading = gather(Settings, project_root, environ, flags, drafts)
     more = (*find_unknown_phases(reading, project_root), *_find_invalid_entries(reading))
-    return _load(build(Settings, reading, more), reading)
+    return _load(build(Settings, reading, more), reading, project_root)
 
 
 def load_valid_part(
@@ -53,7 +54,7 @@ def load_valid_part(
     """Return invalid settings without the refused values, to check the rest; None if that is not possible."""
     reading = gather(Settings, project_root, environ, {}, drafts)
     try:
-        return _load(convert(_drop_refused(reading.values), Settings), reading)
+        return _load(convert(_drop_refused(reading.values), Settings), reading, project_root)
     except ValidationError:  # such as a model without an executor
         return None
 
@@ -67,10 +68,26 @@ def _drop_refused(value: Any) -> Any:
     return {key: _drop_refused(item) for key, item in items if item is not None}
 
 
-def _load(settings: Settings, reading: LayerValues) -> Loaded:
+def _load(settings: Settings, reading: LayerValues, project_root: Path | None) -> Loaded:
     keys = (format_key(path) for path, _ in list_values(settings))
     values = {key: reading.sources.get(key, DEFAULT) for key in keys}
-    return Loaded(settings, values, reading.sources | values)
+    return Loaded(_locate_commands(settings, project_root), values, reading.sources | values)
+
+
+def _locate_commands(settings: Settings, root: Path | None) -> Settings:
+    """Return the settings with relative paths of agents below the project, wherever Ostler is started."""
+    if root is None or not any(_is_relative(one.command) for one in settings.executors.values()):
+        return settings
+    located = {
+        name: replace(one, command=str(root / one.command)) if _is_relative(one.command) else one
+        for name, one in settings.executors.items()
+    }
+    return replace(settings, executors=located)
+
+
+def _is_relative(command: str) -> bool:
+    """Return whether a command is a relative path; a name is searched on PATH."""
+    return "/" in command and not command.startswith(("/", "~/"))
 
 
 class SettingsFile(Struct, frozen=True):

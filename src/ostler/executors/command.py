@@ -66,8 +66,9 @@ _PLACEHOLDER = re.compile(r"\{(prompt_file|session_id|model)\}")
 class CommandExecutor:
     """Runs settings.command; replaces {prompt_file}, {session_id} and {model} in its arguments.
 
-    An argument with {model} is omitted when no model is set. Without {prompt_file} the prompt is passed on
-    stdin. A resumed session has the same {session_id}; without {session_id} the program cannot resume.
+    An argument with {model} is omitted, with its option, when no model is set. Without {prompt_file} the
+    prompt is passed on stdin. A resumed session has the same {session_id}; without {session_id} the program
+    cannot resume.
     """
 
     kind = ""  # of a preset
@@ -144,7 +145,7 @@ class CommandExecutor:
             yield self._arguments({**values, "prompt_file": path}), b""
 
     def _arguments(self, values: dict[str, str]) -> tuple[str, ...]:
-        args = [arg for arg in self._settings.args if values["model"] or "{model}" not in arg]
+        args = self._settings.args if values["model"] else _without_model(self._settings.args)
         return tuple(_PLACEHOLDER.sub(lambda found: values[found[1]], arg) for arg in args)
 
     def _evaluate(self, call: AgentCall, exit: Exit, text: str) -> CallResult:
@@ -176,9 +177,21 @@ class CommandExecutor:
 
     def _program(self) -> str:
         command = self._settings.command
-        hint = f"install it, or correct executors.{self.name}.command"
         found = search_with(self._runner, command or self.name) or find_program(self.name, command)
-        return require_program(found, command or self.name, hint)
+        setting = found.variable or f"executors.{self.name}.command"
+        hint = f"install it, or correct {setting}" if command else f"set {setting} to your program"
+        return require_program(found, self.name if found.variable else command or self.name, hint)
+
+
+def _without_model(args: tuple[str, ...]) -> list[str]:
+    """Return the arguments without those with {model}, nor the option before one that is its whole value."""
+    kept: list[str] = []
+    for arg in args:
+        if arg == "{model}" and kept and re.fullmatch(r"--?[A-Za-z][\w-]*", kept[-1]):
+            kept.pop()
+        elif "{model}" not in arg:
+            kept.append(arg)
+    return kept
 
 
 def _last_lines(text: str) -> str:

@@ -14,7 +14,7 @@ from ostler.model.command import Command
 from ostler.sandbox.box.attach import Attach
 from ostler.sandbox.box.box import Box
 from ostler.sandbox.box.bubblewrap import list_mounts, wrap_with_bubblewrap
-from ostler.sandbox.box.program_paths import list_program_paths
+from ostler.sandbox.box.program_paths import list_program_paths, require_visible
 from ostler.sandbox.box.seccomp import open_filter
 from ostler.sandbox.box.tiers import ChosenTier
 from ostler.sandbox.mount_points import prepare_writable
@@ -34,6 +34,7 @@ class BubblewrapLauncher(Struct, frozen=True):
     @contextmanager
     def launch(self, command: Command) -> Generator[Command]:
         """See Launcher.launch."""
+        require_visible(command.argv[0], self.box.mounts)
         box = replace(self.box, readable=(*self.box.readable, *list_program_paths(command)))
         with ExitStack() as stack:
             descriptors = [open_filter()]
