@@ -99,7 +99,8 @@ def test_a_program_that_is_not_there_stops_the_run_before_the_task(world: World,
     done = world.ostler("run", task, code=2)
     path = world.agents / "claude"
     assert str(path) in done.stderr
-    advice = "install it with" if fault == "a19_missing" else f"run chmod +x {path}"
+    wrong = "correct OSTLER_CLAUDE_PATH, or install it with"
+    advice = wrong if fault == "a19_missing" else f"run chmod +x {path}"
     assert advice in done.stderr
     shown = world.show(task)
     assert (shown["status"], shown["code"], shown["attempts"]) == ("pending", None, [])

@@ -101,7 +101,7 @@ def test_a_check_that_calls_the_models_is_opt_in(pool: World) -> None:
     pool.ostler("config", "set", "preflight.call", "true")
     (task,) = add_tasks(pool, 1)
     done = pool.ostler("run", task)
-    assert "gpt is not used: codex: " in done.stderr
+    assert "gpt is not used: codex exited with status 1" in done.stderr
     assert [one["executor"] for one in pool.show(task)["attempts"]] == ["claude"]
 
 

@@ -263,11 +263,13 @@ def test_agent_without_sessions_is_not_asked_for_one() -> None:
 
 @pytest.mark.parametrize("kind", AGENTS)
 def test_missing_program_names_the_install_command(kind: str) -> None:
-    """The error names the command that installs the program, before a start."""
+    """The error names the path that is wrong and the command that installs the program, before a start."""
     made = ExecutorRegistry().get(kind)(kind, ExecutorSettings(command="/nowhere/it"), MockCommandRunner())
     with pytest.raises(AgentUnavailable) as caught:
         made.validate_availability()
-    assert caught.value.hint.startswith(("install it with: npm install -g ", "install it with: curl "))
+    first, _, install = caught.value.hint.partition(", or ")
+    assert first == f"correct executors.{kind}.command"
+    assert install.startswith(("install it with: npm install -g ", "install it with: curl "))
     assert run(made, "spawn", AgentCall("i", "p", ID))[0].code is Code.AGENT_NOT_FOUND
 
 
@@ -284,6 +286,20 @@ def test_agent_program_is_found(program: Any, tmp_path: Path) -> None:
     assert program.find({variable: str(tmp_path / "bin" / name), "PATH": ""}).path
     assert program.name in ExecutorRegistry().list()
     assert probe_program(str(own)).version
+
+
+def test_the_program_of_an_instance(tmp_path: Path) -> None:
+    """Its own variable and command have precedence over those of its type, also when they are wrong."""
+    (claude,) = (program for program in PROGRAMS if program.name == "claude")
+    general, own = (str(fake_agent(tmp_path / name, "claude")) for name in ("general", "own"))
+    environ = {"PATH": "", "HOME": str(tmp_path), "OSTLER_CLAUDE_PATH": general}
+    assert claude.find(environ, instance="work").path == general
+    assert claude.find(environ, own, "claude").path == general
+    assert claude.find(environ, own, "work").path == own
+    assert claude.find({**environ, "OSTLER_WORK_PATH": own}, "/nowhere/it", "work").path == own
+    wrong = claude.find({**environ, "OSTLER_WORK_PATH": "/nowhere/it"}, instance="work")
+    assert (wrong.path, wrong.searched) == (None, ("OSTLER_WORK_PATH=/nowhere/it",))
+    assert claude.describe_fix(wrong).startswith("correct OSTLER_WORK_PATH, or install it with: npm install")
 
 
 @pytest.mark.parametrize("verb", ["spawn", "resume"])

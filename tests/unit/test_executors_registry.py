@@ -110,6 +110,27 @@ def test_broken_path_is_one_sentence(path: str) -> None:
         registry.get("broken")
 
 
+@pytest.mark.parametrize("path", ["json:loads", "json:decoder", "json:__name__"])
+def test_a_path_to_something_else_is_refused_before_it_is_called(path: str) -> None:
+    """A function with other parameters, a module and a text are no executors."""
+    registry = ExecutorRegistry()
+    registry.register("other", path)
+    with pytest.raises(UsageError, match="executor other") as caught:
+        registry.make("other", {}, MockCommandRunner())
+    assert caught.value.hint.startswith("pass a factory (name, settings, runner)")
+
+
+def test_a_path_may_name_an_executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a module offers is used as if it were registered itself."""
+    (tmp_path / "made_executor.py").write_text(
+        "from ostler.testing.mocks import MockExecutor\nMADE = MockExecutor('made')\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry = ExecutorRegistry()
+    registry.register("made", "made_executor:MADE")
+    assert registry.make("made", {}, MockCommandRunner()).name == "made"
+
+
 def test_module_that_breaks_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A module of another package may raise any exception on import."""
     (tmp_path / "bad_executor.py").write_text("raise RuntimeError('no licence')\n")

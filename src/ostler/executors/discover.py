@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ostler.errors import AgentUnavailable
 from ostler.process.protocol import CommandRunner, ProgramFinder
@@ -22,6 +23,7 @@ class Search(Struct, frozen=True):
     searched: tuple[str, ...] = ()
     refused: str = ""  # what is at the configured path but cannot be run, and why
     advice: str = ""  # how to make it run
+    variable: str = ""  # the variable that names the path; empty: none is set
 
 
 def find_program(
@@ -35,7 +37,7 @@ def find_program(
     environ = os.environ if environ is None else environ
     variable = path_variable(name)
     if chosen := environ.get(variable):
-        return _only(chosen, f"{variable}={chosen}", environ)
+        return replace(_only(chosen, f"{variable}={chosen}", environ), variable=variable)
     program = program or name
     command = command or program
     if "/" in command:
@@ -73,9 +75,8 @@ def _only(path: str, label: str, environ: Mapping[str, str]) -> Search:
         return Search(found)
     file = _expand_home(path, environ)
     if file.is_dir():
-        return Search(
-            None, (label,), f"{label} is a directory", f"name the program, such as {path.rstrip('/')}/agent"
-        )
+        advice = f"name a file instead of the directory {path}, such as {path.rstrip('/')}/agent"
+        return Search(None, (label,), f"{label} is a directory", advice)
     if file.exists():
         return Search(None, (label,), f"{label} is not executable", f"run chmod +x {shlex.quote(str(file))}")
     return Search(None, (label,))
@@ -128,10 +129,11 @@ class AgentProgram(Struct, frozen=True):
         return f"{self.install}@{self.tested_version}" if pinned else ""
 
     def find(self, environ: Mapping[str, str] | None = None, command: str = "", instance: str = "") -> Search:
-        """Find the program, first by the variable of this instance."""
-        if instance not in ("", self.name) and not command:
-            own = find_program(instance, environ=environ)
-            if own.path is not None:
+        """Find the program: the variable and the command of this instance precede those of its type."""
+        if instance not in ("", self.name):
+            places, program = (self.search_paths, self.program) if command else ((), "")
+            own = find_program(instance, command, environ, places, program)
+            if command or own.variable or own.path is not None:
                 return own
         return find_program(self.name, command, environ, self.search_paths, program=self.program)
 
@@ -139,7 +141,13 @@ class AgentProgram(Struct, frozen=True):
         """Return the path, or raise AgentUnavailable with the command that installs the program."""
         elsewhere = search_with(runner, command or self.program) if runner else None
         found = elsewhere or self.find(command=command, instance=instance)
-        return require_program(found, self.program, f"install it with: {self.install}")
+        return require_program(found, self.program, self.describe_fix(found, command, instance))
+
+    def describe_fix(self, search: Search, command: str = "", instance: str = "") -> str:
+        """Return what makes a program usable that was not found."""
+        install = f"install it with: {self.install}"
+        named = search.variable or (f"executors.{instance or self.name}.command" if "/" in command else "")
+        return search.advice or (f"correct {named}, or {install}" if named else install)
 
 
 def _npm(

@@ -45,6 +45,7 @@ BUILT_IN = {
 ALIASES = {"claude-code": "claude"}
 ENTRY_POINTS = "ostler.executors"
 _DEFAULTS = ExecutorSettings()
+_EXPECTED = "pass a factory (name, settings, runner), an executor or module:attribute"
 
 
 class ExecutorRegistry:
@@ -107,7 +108,7 @@ def _as_factory(name: str, factory: object) -> ExecutorFactory | str:
         return lambda name, settings, runner: cast(Executor, factory)
     if not callable(factory) or not _takes_three(factory):
         what = f"cannot register {type(factory).__name__} as executor {name}"
-        raise UsageError(what, "pass a factory (name, settings, runner), an executor or module:attribute")
+        raise UsageError(what, _EXPECTED)
     return cast(ExecutorFactory, factory)
 
 
@@ -162,5 +163,10 @@ def _load(name: str, path: str) -> ExecutorFactory:
         found: object = getattr(import_module(module), attribute)
     # The module of another package may raise anything.
     except Exception as error:
-        raise UsageError(f"executor {name} cannot be loaded from {path}: {error}") from error
-    return cast(ExecutorFactory, found)
+        hint = "install its package, or correct its path module:attribute"
+        raise UsageError(f"executor {name} cannot be loaded from {path}: {error}", hint) from error
+    if BUILT_IN.get(name) == path:
+        return cast(ExecutorFactory, found)
+    if isinstance(found, str):
+        raise UsageError(f"executor {name} cannot be loaded from {path}: it is a text", _EXPECTED)
+    return cast(ExecutorFactory, _as_factory(name, found))

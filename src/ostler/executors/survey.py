@@ -84,6 +84,7 @@ class LocatedProgram(Struct, frozen=True):
 
     program: AgentProgram
     path: str | None
+    fix: str = ""  # what makes a program usable that was not found
 
 
 class SurveyedAgent(Struct, frozen=True):
@@ -93,6 +94,7 @@ class SurveyedAgent(Struct, frozen=True):
     path: str | None
     health: Health
     login: LoginStatus = LoginStatus.UNKNOWN
+    fix: str = ""  # what makes a program usable that was not found
     missing_flags: tuple[MissingFlags, ...] = ()
 
     @property
@@ -104,7 +106,7 @@ class SurveyedAgent(Struct, frozen=True):
 
 def locate_programs(environ: Mapping[str, str]) -> list[LocatedProgram]:
     """Return every agent program that has a built-in executor, installed or not."""
-    return [LocatedProgram(program, program.find(environ).path) for program in PROGRAMS]
+    return [_locate(program, environ) for program in PROGRAMS]
 
 
 def survey_installed(environ: Mapping[str, str]) -> list[SurveyedAgent]:
@@ -142,7 +144,7 @@ def get_spec(executor: Executor) -> AgentSpec | None:
 def _check_program(environ: Mapping[str, str], located: LocatedProgram) -> SurveyedAgent:
     program, path, health = located.program, located.path, probe_program(located.path)
     if path is None or health.state is not HealthState.HEALTHY:
-        return SurveyedAgent(program, path, health)
+        return SurveyedAgent(program, path, health, fix=located.fix)
     return SurveyedAgent(program, path, health, check_login(program, path, environ))
 
 
@@ -157,7 +159,13 @@ def _locate_plugins(environ: Mapping[str, str]) -> list[LocatedProgram]:
     """Return the programs of executors that other packages install."""
     plugins = [name for name in ExecutorRegistry().list(aliases=False) if name not in BUILT_IN]
     programs = [spec.program for name in plugins if (spec := _load_spec(name))]
-    return [LocatedProgram(program, program.find(environ).path) for program in programs]
+    return [_locate(program, environ) for program in programs]
+
+
+def _locate(program: AgentProgram, environ: Mapping[str, str]) -> LocatedProgram:
+    found = program.find(environ)
+    is_named = found.path is None and found.variable
+    return LocatedProgram(program, found.path, program.describe_fix(found) if is_named else program.install)
 
 
 def _load_spec(name: str) -> AgentSpec | None:

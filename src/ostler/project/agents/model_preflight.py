@@ -247,7 +247,8 @@ class ModelPreflight:
         if found.code is not None:
             fix = f"  Next: {found.fix}" if found.fix else ""
             verb = "is" if len(group) == 1 else "are"
-            agent = "" if found.executor == names else f"{found.executor}: "
+            is_named = found.executor == names or found.message.startswith(f"{found.executor} ")
+            agent = "" if is_named else f"{found.executor}: "
             self._print_message(f"{names} {verb} not used: {agent}{found.message}{fix}")
         elif found.message:
             self._print_message(f"{names}: {found.executor} is slow: {found.message}; it is used")

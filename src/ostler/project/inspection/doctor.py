@@ -197,11 +197,7 @@ def _check_agent(agent: SurveyedAgent) -> Check:
     if agent.health.state is not HealthState.HEALTHY:
         where = f" ({agent.path})" if agent.path else ""
         timed_out = agent.health.state is HealthState.TIMEOUT
-        fix = (
-            f"check it when the machine is less busy: {agent.path} --version"
-            if timed_out
-            else program.install
-        )
+        fix = f"check it when the machine is less busy: {agent.path} --version" if timed_out else agent.fix
         return Check(name, False, agent.health.detail + where, fix, required=False, state=agent.health.state)
     if agent.missing_flags:
         missing = "; no ".join(map(str, agent.missing_flags))
