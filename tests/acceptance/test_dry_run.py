@@ -22,6 +22,21 @@ def test_a_dry_run_shows_the_attempt_and_starts_nothing(world: World) -> None:
     assert len(world.events()) == 1
 
 
+def test_a_dry_run_shows_the_prompt_that_a_run_sends(world: World) -> None:
+    """With the format of the answer and the additions of plugins, which the command line also has."""
+    plugins = world.root / ".agents" / "plugins"
+    plugins.mkdir(parents=True)
+    (plugins / "flight.py").write_text("class Flight:\n    capabilities = 'You can fly.'\n")
+    (world.root / "ostler.toml").write_text('[plugins]\nload = ["flight:Flight"]\n')
+    task = world.new("Sell hay", "-w", "trivial")
+    plan = world.json("run", task, "--dry-run")
+    world.ostler("run", task)
+    sent = (world.root / f".ostler/tasks/{task}/prompts/implement-001.md").read_text()
+    assert plan["prompt"] == sent and "You can fly." in sent
+    assert '"enum":["complete","blocked","continue"]' in plan["argv"][plan["argv"].index("--json-schema") + 1]
+    assert {"OSTLER_STATE", "OSTLER_ATTEMPT"} <= {*plan["environment"]}
+
+
 def test_a_dry_run_shows_the_prompt_of_the_phase(world: World) -> None:
     """The template and role of the next phase, not always those of implement."""
     (world.root / "ostler.toml").write_text('[phases.prompts]\nspec = "Specify {{TASK_TITLE}} first."\n')

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ostler.calls.attempts.base_call import create_base_call, identity_variables
 from ostler.calls.models.slots import WorkerPool
+from ostler.calls.plugins import load_plugins
 from ostler.clock import SystemClock
 from ostler.engine.steps.agent_call.document import load_document_skill, read_context_files
 from ostler.engine.steps.agent_call.inputs import read_inputs
@@ -26,6 +27,7 @@ from ostler.project.agents.model_pool import find_models
 from ostler.project.inspection.confinement import find_confinement
 from ostler.project.project import Project
 from ostler.project.tasks.planning import plan_task
+from ostler.prompt.answer import ANSWER_SCHEMA_JSON, STRUCTURED_PHASES
 from ostler.prompt.builder import CallHistory, WorkingDirectory, build_prompt
 from ostler.prompt.document import build_prompt as build_document_prompts
 from ostler.prompt.role import find_agent, load_prompt
@@ -79,11 +81,16 @@ def plan_dry_run(project: Project, task: Task, environ: Mapping[str, str]) -> Dr
     recorder = _Recorder()
     executor = ExecutorRegistry().make_for(choice, settings.executors, recorder)
     executor.validate_availability()
-    marks = identity_variables("", str(project.layout.root), task.id)
+    # Only the names of variables are shown, so the number of the attempt and its file need no value.
+    marks = identity_variables("-", str(project.layout.root), task.id, "-")
+    structured = executor.capabilities.structured_output and not task.is_document
+    structured = structured and phase.id in STRUCTURED_PHASES
+    prompt = _build_prompt(project, task, phase, place, structured=structured)
     call = replace(
         create_base_call(settings, executor.capabilities, environ, marks),
         agent=task.role,
-        prompt=_build_prompt(project, task, phase, place),
+        prompt=load_plugins(settings.plugins, root=project.layout.root).with_capabilities(prompt),
+        schema=ANSWER_SCHEMA_JSON if structured else "",
         session_id="00000000-0000-0000-0000-000000000000",
         model=choice.model,
         cwd=place.directory,
@@ -118,14 +125,17 @@ def _find_phase(project: Project, task: Task) -> Phase:
     return plan_task(task, project.loaded, project.layout.root).phases[0]
 
 
-def _build_prompt(project: Project, task: Task, phase: Phase, place: WorkingDirectory) -> str:
+def _build_prompt(
+    project: Project, task: Task, phase: Phase, place: WorkingDirectory, *, structured: bool
+) -> str:
     """Return the first prompt of the phase."""
     if task.is_document:
         return _build_document(project, task)
     root = project.layout.root
     template = find_template(phase.id, phase.prompt, project.settings.phases.prompts, root)
     role = load_prompt(find_agent(task.role, root), root)
-    return f"{role}\n\n{build_prompt(task, place, CallHistory(), phase.id, template)}"
+    text = build_prompt(task, place, CallHistory(), phase.id, template, structured=structured)
+    return f"{role}\n\n{text}"
 
 
 def _build_document(project: Project, task: Task) -> str:

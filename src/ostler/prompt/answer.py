@@ -32,6 +32,8 @@ ANSWER_SCHEMA: dict[str, object] = {
     "additionalProperties": False,
 }
 
+ANSWER_SCHEMA_JSON = msgspec.json.encode(ANSWER_SCHEMA).decode()
+
 # Their results are in the workspace. The text of the other phases is passed on to later phases, and models
 # write a shorter text when it is one field of an object.
 STRUCTURED_PHASES = frozenset({"implement", "test", "validate"})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
@@ -21,7 +20,7 @@ from ostler.files.atomic import write_atomic
 from ostler.model.attempt import Attempt
 from ostler.model.event import CallEnded, DecisionRecorded, Event, GateDecided, StepFailed, TaskReopened
 from ostler.model.state import State
-from ostler.prompt.answer import ANSWER_SCHEMA, STRUCTURED_PHASES
+from ostler.prompt.answer import ANSWER_SCHEMA_JSON, STRUCTURED_PHASES
 from ostler.prompt.builder import NO_CHANGES, CallHistory, build_prompt, describe_interruption
 from ostler.prompt.retry import Retry, format_retry_file, make_retry_file_name
 from ostler.prompt.role import find_agent, load_prompt
@@ -29,7 +28,6 @@ from ostler.prompt.summary import summarize_work
 from ostler.prompt.template import Template, find_template
 from ostler.prompt.variables import EarlierResults, WorkingDirectory
 
-_ANSWER = msgspec.json.encode(ANSWER_SCHEMA).decode()
 _OUTPUT_BYTES = 64_000  # from the end of a gate's output; its log has all of it
 
 
@@ -59,7 +57,7 @@ class CallPrompt(Struct, frozen=True):
         if self.step.phase not in STRUCTURED_PHASES:
             return None
         shaped = replace(self, structured=True)
-        return AnswerFormat(_ANSWER, shaped.prompt, shaped.fresh_prompt)
+        return AnswerFormat(ANSWER_SCHEMA_JSON, shaped.prompt, shaped.fresh_prompt)
 
     def prompt(self, knows_task: bool, how: str, summary: str = "") -> str:
         """Return the prompt; `how` describes how the previous attempt ended."""
