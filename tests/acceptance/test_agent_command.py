@@ -91,9 +91,11 @@ def test_bad_requests_are_one_sentence(world: World, args: list[str], code: int,
 
 
 def test_an_agent_that_fails_is_reported(world: World, tmp_path: Path) -> None:
-    """The exit code and the sentence of the failure; the session can be tried again."""
+    """The exit code, the sentence of the failure and its fix; the session can be tried again."""
     world.behave(fault="api_error", error=401)
-    assert "AUTH_FAILED" in world.ostler("agent", "spawn", "-p", "Go", code=4).stderr
+    printed = world.ostler("agent", "spawn", "-p", "Go", code=4).stderr
+    assert "AUTH_FAILED" in printed
+    assert "Next: log in to the agent, or correct its key; then   ostler agent resume " in printed
 
 
 @pytest.mark.sampled(1)

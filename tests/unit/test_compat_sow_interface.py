@@ -132,6 +132,12 @@ def test_default_command_runner_shows_the_output(capfd: pytest.CaptureFixture[st
     assert (printed.out, printed.err) == ("heron\n", "warned\n")
 
 
+def test_input_that_cannot_be_read_is_refused() -> None:
+    """The error names the argument."""
+    with pytest.raises(UsageError, match=r"^stdin: expected a file, bytes, a text or None, got 3$"):
+        asyncio.run(DefaultCommandRunner().run("cat", [], 3))  # pyright: ignore[reportArgumentType]
+
+
 @pytest.mark.parametrize(
     ("name", "args", "code", "message"),
     [

@@ -77,6 +77,11 @@ def test_a_task_that_waits_for_a_person_names_the_commands(
     assert tuple(re.findall(r"ostler (\w+) mend-the-gate-ab12", step)) == commands
 
 
+def test_a_paused_task_can_be_answered() -> None:
+    """An agent pauses to ask: the step names the option for the answer."""
+    assert next_step(view("paused", None)) == "ostler resume mend-the-gate-ab12   with -m TEXT to answer"
+
+
 def test_a_task_that_comes_after_others_names_them() -> None:
     """A waiting task runs with all others; a task that cannot begin names the task to retry."""
     waiting = msgspec.structs.replace(view("pending"), waits_for=("first-ab12",))

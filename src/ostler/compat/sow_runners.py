@@ -129,6 +129,8 @@ def adapt_runner(given: CommandRunner | protocol.CommandRunner | None) -> protoc
 
 def read_stdin(stdin: Stdin) -> bytes:
     """Return the whole input as bytes."""
+    if not isinstance(stdin, bytes | str | None) and not callable(getattr(stdin, "read", None)):
+        raise UsageError(f"stdin: expected a file, bytes, a text or None, got {stdin!r}")
     content = stdin if isinstance(stdin, bytes | str | None) else stdin.read()
     return content.encode() if isinstance(content, str) else content or b""
 

@@ -148,3 +148,9 @@ def describe_warning(warning: str) -> str:
     """Return a warning of a task as text: its code with its meaning, or the text that it is."""
     known = WARNINGS.get(WarningCode(warning)) if warning in list(WarningCode) else None
     return f"{warning}: {known[0]}" if known else warning
+
+
+def find_prerequisite(code: Code) -> str:
+    """Return what to do before a retry; empty if the fix is a command for the task itself."""
+    fix = FIXES[code]
+    return "" if " ID" in fix or fix.startswith("nothing") else fix

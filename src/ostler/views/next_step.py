@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ostler.clock import format_local_time
 from ostler.errors import Code, WarningCode, needs_account_fix
-from ostler.model.fix import FIXES
+from ostler.model.fix import FIXES, find_prerequisite
 from ostler.model.state import GateObstacle
 from ostler.model.status import EXECUTABLE, TaskStatus
 from ostler.views.task import TaskView
@@ -32,7 +32,7 @@ _STEPS: dict[TaskStatus, str] = {
     _S.CANCELLED: "ostler retry {id}",
     _S.ABANDONED: "ostler retry {id}",
     _S.BLOCKED: "ostler log {id}   and then   ostler resume {id} -m TEXT",
-    _S.PAUSED: "ostler resume {id}",
+    _S.PAUSED: "ostler resume {id}   with -m TEXT to answer",
     _S.NEEDS_REVIEW: "ostler diff {id}   and then   ostler approve {id}   or   ostler reject {id} -m TEXT",
     _S.DEFERRED: "ostler run {id}   when the limit ends",
 }
@@ -170,8 +170,8 @@ def _find(task: Situation) -> tuple[str, Asks | None]:
         return f"{_describe_login(task)}; then   ostler run {{id}}", asks
     if code is Code.AUTH_FAILED and status in _RETRIED_AFTER_FIX:
         return f"{_describe_login(task)}; then   ostler retry {{id}}", "retry"
-    if code and status in _RETRIED_AFTER_FIX and _is_prerequisite(FIXES[code]):
-        return f"{FIXES[code]}; then   ostler retry {{id}}", "retry"
+    if code and status in _RETRIED_AFTER_FIX and (fix := find_prerequisite(code)):
+        return f"{fix}; then   ostler retry {{id}}", "retry"
     if task.held:
         return "ostler approve {id}   to let it start, or   ostler reject {id} -m TEXT", asks
     if status is _S.NEEDS_REVIEW and task.output_path:
@@ -194,11 +194,6 @@ def _find(task: Situation) -> tuple[str, Asks | None]:
 def _describe_login(task: Situation) -> str:
     command = task.login_command
     return f"{command}   or correct its key" if command else FIXES[Code.AUTH_FAILED]
-
-
-def _is_prerequisite(fix: str) -> bool:
-    """Return whether a fix comes before a retry; other fixes are a command for the task itself."""
-    return " ID" not in fix and not fix.startswith("nothing")
 
 
 def _format_local(rfc3339: str) -> str:

@@ -30,6 +30,7 @@ from ostler.model.call import (
     ToolUsed,
     WarningRaised,
 )
+from ostler.model.fix import find_prerequisite
 from ostler.model.sandbox import describe_refusal
 from ostler.model.task import Task
 from ostler.project.agents.agent_session import check_session, create_session, get_exit_code, send_prompt
@@ -214,7 +215,12 @@ def _next_step(conversation: AgentSession, code: Code | None) -> str:
     if code is Code.SESSION_NOT_FOUND:
         # A new session would not have the history, so the prompt was not sent.
         return "The agent no longer has this session; nothing was sent.  Next: ostler agent spawn -p TEXT"
-    return f"Next: ostler agent resume {conversation.session_id} -p TEXT"
+    if code is Code.MODEL_NOT_FOUND:
+        # The session keeps its model, so it cannot be resumed with another one.
+        return "Next: ostler agent spawn -p TEXT --model NAME"
+    fix = find_prerequisite(code) if code else ""
+    first = f"{fix}; then   " if fix else ""
+    return f"Next: {first}ostler agent resume {conversation.session_id} -p TEXT"
 
 
 def _describe_session(project: Project, session: AgentSession, in_use: bool) -> dict[str, Any]:
