@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,33 @@ def test_the_projects_own_roles_have_precedence(tmp_path: Path) -> None:
     (tmp_path / ".agents" / "roles" / "poet.md").write_text("Rhyme.\n")
     assert load_prompt(find_agent("reviewer", tmp_path), tmp_path) == "Be kind."
     assert load_prompt(find_agent("poet", tmp_path), tmp_path) == "Rhyme."
+
+
+@pytest.mark.parametrize("name", ["poet", "reviewer"])
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("directory", "is not a regular file"),
+        ("pipe", "is not a regular file"),
+        ("broken link", "is not a regular file"),
+        ("empty", "the prompt of the role is empty"),
+        ("binary", "not UTF-8 text"),
+    ],
+)
+def test_a_file_that_is_no_prompt_is_one_sentence(tmp_path: Path, name: str, kind: str, message: str) -> None:
+    """Neither the built-in prompt nor an empty one replaces it."""
+    file = tmp_path / ".agents" / "roles" / f"{name}.md"
+    file.parent.mkdir(parents=True)
+    if kind == "directory":
+        file.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "broken link":
+        file.symlink_to("/nowhere")
+    else:
+        file.write_bytes(b"" if kind == "empty" else b"\xff")
+    with pytest.raises(UsageError, match=rf"^\.agents/roles/{name}\.md:? {message}$"):
+        load_prompt(find_agent(name, tmp_path), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["poet", "", "../implementer", "implementer.md"])

@@ -187,3 +187,19 @@ def test_a_long_template_takes_no_time(piece: str) -> None:
     begun = time.monotonic()
     render_template(text, {"TASK_ID": "{{TASK_ID}}", "PHASE": "p"})
     assert time.monotonic() - begun < 20
+
+
+@pytest.mark.parametrize("kind", ["directory", "broken link", "binary"])
+def test_a_file_that_is_no_template_is_one_sentence(kind: str, tmp_path: Path) -> None:
+    """The built-in template does not replace what cannot be read."""
+    file = tmp_path / ".agents" / "prompts" / "implement.md"
+    file.parent.mkdir(parents=True)
+    if kind == "directory":
+        file.mkdir()
+    elif kind == "broken link":
+        file.symlink_to("/nowhere")
+    else:
+        file.write_bytes(b"\xff")
+    message = "not UTF-8 text" if kind == "binary" else "is not a regular file"
+    with pytest.raises(UsageError, match=rf"implement\.md:? {message}$"):
+        load_template("implement", "", tmp_path)

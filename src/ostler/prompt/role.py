@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -77,11 +78,24 @@ def _list_roles(root: Path) -> list[str]:
 
 
 def load_prompt(agent: Agent, root: Path) -> str:
-    """Return the prompt of a role; a file of the project replaces the built-in one."""
+    """Return the prompt of a role; a file of the project replaces the built-in one. Raises UsageError."""
     own = root / OVERRIDES / agent.prompt_path
-    if not own.is_file():
+    # A link that leads nowhere is not a missing file: the built-in prompt would silently replace it.
+    if agent.name in AGENTS and not os.path.lexists(own):
         return (BUILT_IN / agent.prompt_path).read_text("utf-8").strip()
+    file = prompt_file(agent.name)
+    if not (prompt := _read(own, file)):
+        raise UsageError(f"{file}: the prompt of the role is empty", "write a prompt, or delete the file")
+    return prompt
+
+
+def _read(path: Path, file: Path) -> str:
+    if not path.is_file():  # reading a pipe would wait for ever
+        raise UsageError(f"{file} is not a regular file", "correct or delete it")
     try:
-        return own.read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{own} cannot be read: {error}") from None
+        return path.read_text("utf-8").strip()
+    except UnicodeDecodeError:
+        raise UsageError(f"{file}: not UTF-8 text", "save it as UTF-8") from None
+    except OSError as error:
+        hint = "correct or delete it"
+        raise UsageError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}", hint) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -110,16 +111,21 @@ def _find(phase: str, inline: str, root: Path, source: str) -> Template:
     if inline.strip():
         return Template(inline, source or f"phase {phase}")
     own = TEMPLATES / f"{phase}.md"
-    if (root / own).is_file():
+    if os.path.lexists(root / own):
         return Template(_read(root / own), str(own))
     return load_built_in(phase)
 
 
 def _read(path: Path) -> str:
+    if not path.is_file():  # reading a pipe would wait for ever
+        raise UsageError(f"{path} is not a regular file", "correct or delete it")
     try:
         return path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not UTF-8 text", "save it as UTF-8") from None
+    except OSError as error:
+        hint = "correct or delete it"
+        raise UsageError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}", hint) from None
 
 
 def _find_tags(text: str) -> Iterator[_Tag]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ostler.config.phase_names import TEMPLATES
-from ostler.errors import OstlerError, Problem, UsageError
+from ostler.errors import OstlerError, Problem
 from ostler.executors.registry import resolve_type
 from ostler.project.inspection.executors import list_used_executors
 from ostler.project.inspection.setup import Setup, to_problems
@@ -33,7 +33,7 @@ def find_inline_prompt_problems(setup: Setup) -> Iterator[Problem]:
 def find_role_problems(root: Path) -> Iterator[Problem]:
     """Yield a problem for each prompt of a role that is empty or cannot be read."""
     for name in list_project_roles(root):
-        yield from _try(lambda name=name: _load_role(name, root), prompt_file(name), root)
+        yield from _try(lambda name=name: load_prompt(Agent(name, "", ()), root), prompt_file(name), root)
 
 
 def find_pipeline_problems(setup: Setup) -> Iterator[Problem]:
@@ -55,13 +55,6 @@ def find_claude_problems(setup: Setup) -> Iterator[Problem]:
     types = {resolve_type(name, setup.settings.executors) for name in list_used_executors(setup).values()}
     for problem in find_rule_problems(setup.root):
         yield problem if "claude" in types else replace(problem, severity="warning")
-
-
-def _load_role(name: str, root: Path) -> None:
-    if not load_prompt(Agent(name, "", ()), root):
-        raise UsageError(
-            f"{prompt_file(name)}: the prompt of the role is empty", "write a prompt, or delete the file"
-        )
 
 
 def _try(load: Callable[[], object], file: Path, root: Path) -> list[Problem]:

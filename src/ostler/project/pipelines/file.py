@@ -65,7 +65,7 @@ def find_pipeline(text: str, root: Path) -> Path:
     for path in (Path(text), root / FOLDER / f"{text}.yaml", root / FOLDER / f"{text}.yml"):
         if path.is_file():
             return path
-    known = sorted(path.stem for path in (root / FOLDER).glob("*.y*ml"))
+    known = sorted(path.stem for path in (root / FOLDER).glob("*.y*ml") if path.is_file())
     near = nearest(text, known)
     hint = (
         f"did you mean {near}?"

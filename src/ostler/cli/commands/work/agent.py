@@ -50,6 +50,13 @@ from ostler.project.project import Project
 from ostler.prompt.role import AGENTS, find_agent, list_project_roles, load_prompt
 
 _COLUMNS = ("session", "executor", "role", "turns", "used", "prompt")
+_NOT_STARTED = (
+    Code.AGENT_NOT_FOUND,
+    Code.AGENT_INCOMPATIBLE,
+    Code.SPAWN_FAILED,
+    Code.CONFIG_INVALID,
+    Code.SANDBOX_UNAVAILABLE,
+)
 _SESSION_LOST = "- the session was lost; a new session starts without its history"
 
 
@@ -220,6 +227,9 @@ def _next_step(conversation: AgentSession, code: Code | None) -> str:
         return "Next: ostler agent spawn -p TEXT --model NAME"
     fix = find_prerequisite(code) if code else ""
     first = f"{fix}; then   " if fix else ""
+    # Without a first turn the agent has no session to resume.
+    if conversation.turns == 1 and code in _NOT_STARTED:
+        return f"Next: {first}ostler agent spawn -p TEXT"
     return f"Next: {first}ostler agent resume {conversation.session_id} -p TEXT"
 
 

@@ -18,7 +18,9 @@ def require_known(what: str, name: str, known: Collection[str]) -> None:
     """Raise UsageError for an unknown name, with the nearest one."""
     if name not in known:
         closest = nearest(name, known)
-        raise UsageError(f"unknown {what}: {name}", f"did you mean {closest}?" if closest else "see --list")
+        raise UsageError(
+            f"unknown {what}: {name}", f"did you mean {closest}?" if closest else "--list prints all names"
+        )
 
 
 def print_names(tables: Mapping[str, Mapping[str, str]], as_json: bool) -> None:
