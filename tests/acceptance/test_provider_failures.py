@@ -182,6 +182,8 @@ def test_the_last_calls_are_shown(world: World) -> None:
     (model,) = world.json("models")["models"]
     assert (model["state"], model["last_call"]["code"]) == ("down", "AUTH_FAILED")
     assert "AUTH_FAILED just now" in world.ostler("executors").stdout
+    (listed,) = [one for one in world.json("executors")["executors"] if one["name"] == "claude"]
+    assert listed["last_call"] == model["last_call"]
     (claude,) = [one for one in world.json("doctor", code=None)["checks"] if one["name"] == "agent claude"]
     assert "last call: AUTH_FAILED just now" in claude["detail"] and not claude["ok"]
     world.behave()

@@ -202,7 +202,24 @@ def test_a_missing_program_is_reported_with_its_install_command(tmp_path: Path) 
     result = execute(made).result
     made.close()
     assert result.code is Code.AGENT_NOT_FOUND
-    assert "(install it with: npm install -g @anthropic-ai/claude-code)" in result.message
+    advice = "correct executors.claude.command, or install it with: npm install -g @anthropic-ai/claude-code"
+    assert f"({advice})" in result.message
+
+
+@pytest.mark.parametrize("name", ["claude", "mine", "protocol"])
+def test_the_given_variables_name_the_program(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the process would start another program than the caller chose."""
+    variable = f"OSTLER_{name.upper()}_PATH"
+    monkeypatch.setenv(variable, "/bin/true")
+    types = {"mine": {"type": "command"}, "protocol": {"type": "acp"}}
+    settings = {"run": {"executor": name}, "executors": types}
+    made = CliExecutor(settings, home=tmp_path, environ={"PATH": "/bin", variable: "/nowhere/chosen"})
+    result = execute(made).result
+    made.close()
+    assert result.code is Code.AGENT_NOT_FOUND
+    assert f"searched: {variable}=/nowhere/chosen" in result.message
 
 
 def test_slots_are_injected(tmp_path: Path) -> None:

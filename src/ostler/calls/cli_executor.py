@@ -202,7 +202,7 @@ class CliExecutor:
         return identify_login(model, executor, self._settings.executors, self._environ, home)
 
     def _make_executor(self, model: ModelConfig) -> Executor:
-        return self._registry.make_for(model, self._settings.executors, self._processes)
+        return self._registry.make_for(model, self._settings.executors, self._processes, self._environ)
 
 
 def _create_session(executor: str, can_resume: bool, attempts: list[Attempt]) -> AgentSession:

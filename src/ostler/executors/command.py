@@ -8,7 +8,7 @@ plain text.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
@@ -72,6 +72,7 @@ class CommandExecutor:
     """
 
     kind = ""  # of a preset
+    environ: Mapping[str, str] | None = None  # see SearchesPrograms
 
     def __init__(self, name: str, settings: ExecutorSettings, runner: CommandRunner) -> None:
         self.name = name
@@ -177,7 +178,9 @@ class CommandExecutor:
 
     def _program(self) -> str:
         command = self._settings.command
-        found = search_with(self._runner, command or self.name) or find_program(self.name, command)
+        found = search_with(self._runner, command or self.name) or find_program(
+            self.name, command, self.environ
+        )
         setting = found.variable or f"executors.{self.name}.command"
         hint = f"install it, or correct {setting}" if command else f"set {setting} to your program"
         return require_program(found, self.name if found.variable else command or self.name, hint)

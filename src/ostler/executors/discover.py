@@ -137,10 +137,16 @@ class AgentProgram(Struct, frozen=True):
                 return own
         return find_program(self.name, command, environ, self.search_paths, program=self.program)
 
-    def require(self, command: str = "", instance: str = "", runner: CommandRunner | None = None) -> str:
+    def require(
+        self,
+        command: str = "",
+        instance: str = "",
+        runner: CommandRunner | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> str:
         """Return the path, or raise AgentUnavailable with the command that installs the program."""
         elsewhere = search_with(runner, command or self.program) if runner else None
-        found = elsewhere or self.find(command=command, instance=instance)
+        found = elsewhere or self.find(environ, command, instance)
         return require_program(found, self.program, self.describe_fix(found, command, instance))
 
     def describe_fix(self, search: Search, command: str = "", instance: str = "") -> str:

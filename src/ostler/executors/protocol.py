@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -64,6 +64,13 @@ class Executor(Protocol):
 def supports_resumption(executor: Executor) -> bool:
     """Return whether the executor can continue an earlier session."""
     return executor.capabilities.resumes
+
+
+@runtime_checkable
+class SearchesPrograms(Protocol):
+    """An executor that searches its program with these variables; None: those of this process."""
+
+    environ: Mapping[str, str] | None
 
 
 ExecutorFactory = Callable[[str, ExecutorSettings, CommandRunner], Executor]

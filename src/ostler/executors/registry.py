@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import UsageError
-from ostler.executors.protocol import Executor, ExecutorFactory
+from ostler.executors.protocol import Executor, ExecutorFactory, SearchesPrograms
 from ostler.model.model_config import ModelConfig
 from ostler.process.protocol import CommandRunner
 
@@ -92,12 +92,22 @@ class ExecutorRegistry:
         return self.make_for(ModelConfig(name, name), settings, runner)
 
     def make_for(
-        self, model: ModelConfig, settings: Mapping[str, ExecutorSettings], runner: CommandRunner
+        self,
+        model: ModelConfig,
+        settings: Mapping[str, ExecutorSettings],
+        runner: CommandRunner,
+        environ: Mapping[str, str] | None = None,
     ) -> Executor:
-        """Make the executor of a model, with the arguments and variables of the model."""
+        """Make the executor of a model, with the arguments and variables of the model.
+
+        It searches its program with `environ`, by default that of this process.
+        """
         name = resolve_name(model.executor, settings)
         own = find_section(name, settings)
-        return self.get(own.type or name)(name, _with_own(own, model), runner)
+        executor = self.get(own.type or name)(name, _with_own(own, model), runner)
+        if environ is not None and isinstance(executor, SearchesPrograms):
+            executor.environ = environ
+        return executor
 
 
 def _as_factory(name: str, factory: object) -> ExecutorFactory | str:

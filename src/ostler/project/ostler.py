@@ -383,7 +383,7 @@ class Ostler:
     def _create_executor(self, model: ModelConfig, lock: int) -> Executor:
         check_permissions(self.project.settings, model)
         runner = DefaultCommandRunner(self._spawner, (lock,))
-        return self._registry.make_for(model, self.project.settings.executors, runner)
+        return self._registry.make_for(model, self.project.settings.executors, runner, self._environ)
 
 
 def _discard_message(sentence: str) -> None:

@@ -70,7 +70,8 @@ class AcpExecutor(ProgramExecutor):
         )
 
     def _program(self) -> str:
-        configured = self._settings.command or os.environ.get(path_variable(self.name))
+        environ = os.environ if self.environ is None else self.environ
+        configured = self._settings.command or environ.get(path_variable(self.name))
         if self._agent is AGENTS["acp"] and not configured:
             hint = f"set executors.{self.name}.command to a program that supports the Agent Client Protocol"
             raise AgentUnavailable(f"executor {self.name} has no command", hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -49,6 +49,7 @@ class ProgramExecutor:
     """Runs one agent program; it has no state, so any number of calls may share it."""
 
     spec: AgentSpec
+    environ: Mapping[str, str] | None = None  # see SearchesPrograms
 
     def __init__(self, name: str, settings: ExecutorSettings, runner: CommandRunner) -> None:
         self.name = name
@@ -125,7 +126,7 @@ class ProgramExecutor:
         if result.code is not Code.AGENT_INCOMPATIBLE:
             return result
         program = self.spec.program
-        path = program.find(command=self._settings.command, instance=self.name).path
+        path = program.find(self.environ, self._settings.command, self.name).path
         found = (await asyncio.to_thread(probe_program, path, call.env)).version or "no version"
         tested = f", tested with {program.tested_version}" if program.tested_version else ""
         return replace(result, message=f"{result.message} (found {found}{tested})")
@@ -307,7 +308,7 @@ class ProgramExecutor:
         return forward
 
     def _program(self) -> str:
-        return self.spec.program.require(self._settings.command, self.name, self._runner)
+        return self.spec.program.require(self._settings.command, self.name, self._runner, self.environ)
 
 
 def collect_error_output(exit: Exit, result: CallResult) -> str:

@@ -20,7 +20,7 @@ from ostler.executors.protocol import Capabilities
 from ostler.files.layout import Layout
 from ostler.project.agents.executors import ExecutorStatus, list_executors, probe_executors
 from ostler.store.queries.last_calls import read_last_calls
-from ostler.views.last_call import describe_last_call
+from ostler.views.last_call import describe_last_call, last_call_json
 
 _COLOURS = {HealthState.HEALTHY: "green", HealthState.NOT_FOUND: "dim"}
 
@@ -35,7 +35,8 @@ def command(as_json: bool) -> None:
     last_calls, now = read_last_calls(Layout(root).database).by_executor, SystemClock.now()
     entries = [replace(entry, last_call=last_calls.get(entry.name)) for entry in entries]
     if as_json:
-        print_json({"schema": "ostler.executors/1", "executors": to_builtins(entries)})
+        listed = [{**to_builtins(entry), "last_call": last_call_json(entry.last_call)} for entry in entries]
+        print_json({"schema": "ostler.executors/1", "executors": listed})
         return
     header = ("executor", "state", "last call", "version", "supports", "program or install command")
     colours = [_colour(entry) for entry in entries]
