@@ -122,7 +122,7 @@ class CommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] == "help":
-            args = [*args[1:2], "--help"]
+            args = [*args[1:], "--help"]
             if len(args) == 1:
                 click.echo(ctx.get_help())
                 ctx.exit()

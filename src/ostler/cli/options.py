@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from ostler.cli.terminal.output import print_hint
+from ostler.config.find import find_root
 from ostler.project.project import Project
 
 # Agents spend most of their time waiting for their provider.
@@ -23,6 +24,14 @@ def open_project(flags: Mapping[str, object] | None = None, create: bool = False
     for note in project.notes:
         print_hint(note)
     return project
+
+
+def open_found_project() -> Project:
+    """Open the project of the current directory, also one without a journal yet; create none elsewhere.
+
+    A project that a reading command creates would contain every directory below it.
+    """
+    return open_project(create=find_root(Path.cwd(), os.environ) is not None)
 
 
 class _JobsType(click.ParamType[int]):

@@ -8,6 +8,8 @@ from ostler.config.expect import nearest
 
 _DELETE = "ostler rm for a task that never ran, ostler archive or ostler purge for an ended one"
 _STOP = "ostler cancel, or ostler pause to continue later"
+# With the default of difflib (0.6), "store" is similar to "stop" and "abort" to "start".
+_MIN_SIMILARITY = 0.7
 _REVIEW = "ostler status to see what waits for you, then ostler approve or ostler reject"
 
 # A key with two words has precedence over its first word.
@@ -39,7 +41,26 @@ SYNONYMS = {
     "finalize": "ostler merge",
     "answer": "ostler resume ID -m TEXT",
     "reply": "ostler resume ID -m TEXT",
+    "abort": "ostler cancel",
+    "continue": "ostler resume",
     "logs": "ostler log",
+    "tail": "ostler log ID -f",
+    "transcript": "ostler log ID",
+    "transcripts": "ostler log ID",
+    "history": "ostler events",
+    "info": "ostler show",
+    "inspect": "ostler show",
+    "describe": "ostler show",
+    "queue": "ostler status",
+    "orphans": "ostler kill --orphans",
+    "prune": "ostler worktree prune, ostler cleanup or ostler purge",
+    "clear": "ostler cleanup, ostler archive or ostler purge",
+    "accept": "ostler approve for a task, ostler gates accept or ostler config accept for settings",
+    "update": "ostler set, or ostler edit",
+    "validate": "ostler config validate",
+    "check": "ostler doctor, or ostler config validate",
+    "setup": "ostler init",
+    "login": "ostler doctor, which prints the login command of your agent",
     "delete": _DELETE,
     "remove": _DELETE,
     "hide": "ostler archive",
@@ -51,6 +72,8 @@ SYNONYMS = {
     "decompose": "ostler import --checklist FILE",
     "processes": "ostler ps",
     "monitor": "ostler watch",
+    "ui": "ostler serve, or ostler watch in the terminal",
+    "board": "ostler serve, or ostler watch in the terminal",
     "dashboard": "ostler serve, or ostler watch in the terminal",
     "checkpoint": "ostler show ID for the commits of a task, ostler run ID to continue it",
     "session": "ostler agent sessions, or ostler attach ID for a task",
@@ -73,6 +96,7 @@ def describe_unknown(args: Sequence[str], commands: Iterable[str]) -> str:
     for name in (" ".join(args[:2]), args[0]):
         if name in SYNONYMS:
             return f'unknown command "{name}": use {SYNONYMS[name]}'
-    closest = nearest(args[0], [*commands, *SYNONYMS])
+    single = (name for name in SYNONYMS if " " not in name)
+    closest = nearest(args[0], [*commands, *single], _MIN_SIMILARITY)
     suggestion = SYNONYMS.get(closest or "", f"ostler {closest}")
     return f'unknown command "{args[0]}"' + (f": did you mean {suggestion}?" if closest else "")

@@ -107,11 +107,13 @@ def _choice(words: tuple[object, ...]) -> str:
     return listed if len(words) == 1 else f"one of {listed}"
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the name that is most similar, if any is."""
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Return the name that is most similar without regard to case, if the ratio of difflib is at least `cutoff`."""
     from difflib import get_close_matches  # noqa: PLC0415  (needed for an error message only)
 
-    return next(iter(get_close_matches(name, list(known), n=1)), None)
+    names = {one.lower(): one for one in known}
+    found = get_close_matches(name.lower(), list(names), n=1, cutoff=cutoff)
+    return names[found[0]] if found else None
 
 
 def unknown(suggestion: str | None) -> str:

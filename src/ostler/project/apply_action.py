@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 
+from ostler.errors import SettingsInvalid
 from ostler.model.ids import TaskId
 from ostler.project.actions import decode_params, find_action
 from ostler.project.project import Project
@@ -25,7 +27,9 @@ def apply_action(
     view = project.act(task, name, **values)
     if not action.ends_task and not project.state(task).cancel_requested:
         return view
-    asyncio.run(_settle(project, environ, task))
+    # The decision is recorded: while the settings are invalid, the next run ends the task.
+    with suppress(SettingsInvalid):
+        asyncio.run(_settle(project, environ, task))
     return project.show(task)
 
 

@@ -150,7 +150,7 @@ def _build_document(project: Project, task: Task) -> str:
 
 
 def _choose_workdir(project: Project, task: Task) -> WorkingDirectory:
-    if project.repository() is None:
+    if project.worktree_repository() is None:
         return WorkingDirectory(str(project.layout.root))
     branch = f"{project.settings.git.branch_prefix}{task.id}"
     return WorkingDirectory(str(project.layout.worktree(task.id)), branch)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ostler.errors import UsageError
+from ostler.errors import SettingsInvalid, UsageError
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
@@ -52,7 +52,7 @@ def add_start_hold(view: TaskView, project: Project, environ: Mapping[str, str],
 def find_start_hold(
     project: Project, environ: Mapping[str, str], task: TaskId, now: float
 ) -> StartHold | None:
-    """Return the hold of a task that has not begun; None: it may start now."""
+    """Return the hold of a task that has not begun; None: it may start now, or the settings are invalid."""
     from ostler.calls.models.start_policy import (  # noqa: PLC0415
         find_first_hold,
         find_start_holds,
@@ -61,7 +61,10 @@ def find_start_hold(
     )
     from ostler.project.agents.model_pool import find_models  # noqa: PLC0415
 
-    known, settings = read_accounts(environ, now), project.settings.limits
+    try:
+        known, settings = read_accounts(environ, now), project.settings.limits
+    except SettingsInvalid:
+        return None
     uses = leave_out_closed(known.windows, known.limits)
     if not has_start_holds(uses, settings):
         return None

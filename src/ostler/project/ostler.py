@@ -332,7 +332,7 @@ class Ostler:
         return StepServices(
             settings=self.project.settings,
             layout=self.project.layout,
-            repository=self.project.repository(),
+            repository=self.project.worktree_repository(),
             journal=self.project.journal,
             writer=self._writer,
             clock=self._clock,

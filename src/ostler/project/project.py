@@ -211,9 +211,9 @@ class Project:
         view = self._view(row, self.journal.statuses(row.after), with_attempts=True)
         view = add_refused(view, self.journal.refusals(task))
         unused = self.list_unused_settings(decode_state(row))
-        return replace(view, pending_settings=unused, pool=self._name_pool(self.task(task)))
+        return replace(view, pending_settings=unused, pool=self.name_pool(self.task(task)))
 
-    def _name_pool(self, task: Task) -> str:
+    def name_pool(self, task: Task) -> str:
         """Return the worker pool of the task's agents, also while the settings are invalid."""
         from ostler.calls.models.slots import name_pool  # noqa: PLC0415  (listing tasks needs no pools)
 
@@ -317,10 +317,14 @@ class Project:
         return Setup(self.layout.root, self.loaded, self._environ, self.executors or ExecutorRegistry())
 
     def repository(self) -> Repository | None:
-        """Return the repository for worktrees; None when tasks use the project's directory, one at a time."""
+        """Return the repository with the commits of the tasks; None without git."""
         from ostler.git.discovery import discover_repository  # noqa: PLC0415  (reading a status starts no program)
 
-        return discover_repository(self.layout.root) if self.settings.git.worktree else None
+        return discover_repository(self.layout.root)
+
+    def worktree_repository(self) -> Repository | None:
+        """Return the repository for worktrees; None when tasks use the project's directory, one at a time."""
+        return self.repository() if self.settings.git.worktree else None
 
     def is_claimed(self, task: TaskId) -> bool:
         """Return whether a run has claimed the task."""

@@ -130,7 +130,7 @@ class Worker:
         self._retry_at = self._clock.monotonic() + self._find_delay()
 
     def _require_repository(self) -> None:
-        require_repository(self.project.repository(), self.project.settings.git.branch_prefix)
+        require_repository(self.project.worktree_repository(), self.project.settings.git.branch_prefix)
 
     def _find_delay(self) -> float:
         """Return the seconds until the next run, unless the journal changes."""

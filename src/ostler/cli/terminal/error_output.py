@@ -48,6 +48,9 @@ def _describe_usage(error: click.ClickException) -> str:
         case click.exceptions.NoArgsIsHelpError(ctx=click.Context(command=click.Group() as group) as context):
             # Its message is the whole help.
             return f"{context.info_name} needs a command: {', '.join(group.list_commands(context))}"
+        case click.exceptions.NoSuchCommand(ctx=click.Context(command=click.Group() as group) as context):
+            commands = ", ".join(group.list_commands(context))
+            return f'{context.info_name} has no command "{error.command_name}"; its commands: {commands}'
         case click.MissingParameter():
             # The choices are on lines of their own.
             return " ".join(error.format_message().split())

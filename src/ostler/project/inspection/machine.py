@@ -38,7 +38,7 @@ def _memory(floor_mb: int) -> MemoryView:
 def _pools(project: Project, stats: Mapping[str, PoolStats], attempts: list[Attempt]) -> tuple[PoolView, ...]:
     """Return the worker slots of this server's run; without one, count running attempts."""
     pool = WorkerPool(project.settings.pools, SystemClock())
-    counted = Counter(_pool_of(pool, project, attempt) for attempt in attempts)
+    counted = Counter(project.name_pool(project.task(attempt.task)) for attempt in attempts)
     shown: list[PoolView] = []
     for name, facts in pool.pools.items():
         now = stats.get(name)
@@ -46,8 +46,3 @@ def _pools(project: Project, stats: Mapping[str, PoolStats], attempts: list[Atte
         size = now.limit if now else facts.size
         shown.append(PoolView(name, size, facts.nice, facts.memory_mb, active, queued))
     return tuple(shown)
-
-
-def _pool_of(pool: WorkerPool, project: Project, attempt: Attempt) -> str:
-    task = project.task(attempt.task)
-    return pool.pool_name(task.feature, task.priority)

@@ -8,6 +8,7 @@ from ostler.config.expect import nearest
 from ostler.config.settings import LOOPBACK_HOSTS, Settings
 from ostler.config.shape import keys_of
 from ostler.errors import Problem
+from ostler.executors.discover import path_variable
 from ostler.project.inspection.setup import Setup
 from ostler.prompt.role import AGENTS
 
@@ -58,10 +59,11 @@ def find_plugin_problems(setup: Setup) -> Iterator[Problem]:
 
 def find_unknown_variables(setup: Setup) -> Iterator[Problem]:
     """Yield a warning for each OSTLER_ variable that has no effect, such as OSTLER_RUN_JOBS."""
-    used = {*_RESERVED, *_list_used_variables(setup.settings)}
+    programs = {path_variable(name) for name in (*setup.registry.list(), *setup.settings.executors)}
+    used = {*_RESERVED, *programs, *_list_used_variables(setup.settings)}
     for name in sorted(setup.environ):
-        if name.startswith(_PREFIX) and "__" not in name and not name.endswith("_PATH") and name not in used:
-            near = _find_nearest_variable(name)
+        if name.startswith(_PREFIX) and "__" not in name and name not in used:
+            near = nearest(name, programs) if name.endswith("_PATH") else _find_nearest_variable(name)
             suggestion = f"; did you mean {near}?" if near else "; ostler config show lists all settings"
             yield Problem(name, 0, "", f"unknown variable, without effect{suggestion}", "warning")
 

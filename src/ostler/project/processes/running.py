@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from ostler.calls.models.slots import WorkerPool
-from ostler.clock import SystemClock, format_rfc3339
+from ostler.clock import format_rfc3339
 from ostler.model.attempt import Attempt
 from ostler.model.ids import TaskId
 from ostler.project.agents.stored_session import is_in_use
@@ -45,15 +44,11 @@ def view_running(
 ) -> tuple[RunningAttemptView, ...]:
     """Return these attempts with what their processes use."""
     found = {(one.marker.store, one.marker.task, one.marker.number): one for one in trees or find_trees()}
-    store, slots = project.journal.store_id, WorkerPool(project.settings.pools, SystemClock())
-    return tuple(
-        _view_attempt(project, slots, one, found.get((store, one.task, one.number))) for one in attempts
-    )
+    store = project.journal.store_id
+    return tuple(_view_attempt(project, one, found.get((store, one.task, one.number))) for one in attempts)
 
 
-def _view_attempt(
-    project: Project, slots: WorkerPool, attempt: Attempt, tree: ProcessTree | None
-) -> RunningAttemptView:
+def _view_attempt(project: Project, attempt: Attempt, tree: ProcessTree | None) -> RunningAttemptView:
     task, now = project.task(attempt.task), time.time()
     return RunningAttemptView(
         attempt.task,
@@ -69,7 +64,7 @@ def _view_attempt(
         cpu_seconds=round(tree.cpu_seconds, 2) if tree else None,
         cpu_percent=tree.cpu_percent(now) if tree else None,
         idle_seconds=idle_seconds(project.layout.task(attempt.task) / attempt.transcript),
-        pool=slots.pool_name(task.feature, task.priority),
+        pool=project.name_pool(task),
         project=str(project.layout.root),
     )
 

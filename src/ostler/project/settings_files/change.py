@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.clock import SystemClock
+from ostler.config.expect import describe_actual
 from ostler.config.keys import find_kind, parse_key, parse_value
 from ostler.config.load import Loaded, SettingsFile, list_files, load_settings
 from ostler.config.shape import Leaf, Map, Rows, Table, shape_of
@@ -22,7 +23,6 @@ from ostler.files.file_lock import hold_lock
 from ostler.project.current_attempt import find_current_attempt, require_person
 from ostler.project.inspection.inspect_project import inspect_settings
 
-UNKNOWN = "(invalid)"
 TABLE = "a table"
 _EDIT = "ostler config edit   opens the file in your editor"
 
@@ -71,14 +71,25 @@ def set_setting(place: Place, key: str, text: str) -> SettingChange:
 def reset_setting(place: Place, key: str) -> SettingChange:
     """Remove a setting or a table from the file; raise UsageError when the file does not set it."""
     path = parse_key(key)
-    parent = shape_of(find_kind(path[:-1]))
-    with_headers = isinstance(parent, (Map, Rows)) or not isinstance(shape_of(find_kind(path)), Table | Leaf)
+    with_headers = _removes_headers(place, path)
 
     def remove(before: str) -> str:
         _require_value(place, before, path)
         return remove_value(before, path, with_headers=with_headers)
 
     return _apply(place, path, remove)
+
+
+def _removes_headers(place: Place, path: KeyPath) -> bool:
+    """Return whether the header of an emptied table goes too; raise UsageError for a key that is no setting."""
+    try:
+        parent, kind = shape_of(find_kind(path[:-1])), shape_of(find_kind(path))
+    except UsageError:
+        # A key that is no setting is a mistake, which this command corrects where the file has it.
+        if _read_value(place.file.path, path, {place.file.path: read_content(place)}) == UNSET:
+            raise
+        return True
+    return isinstance(parent, (Map, Rows)) or not isinstance(kind, Table | Leaf)
 
 
 def _require_value(place: Place, text: str, path: KeyPath) -> None:
@@ -152,13 +163,21 @@ def _compare(place: Place, path: KeyPath, drafts: Mapping[Path, bytes]) -> Setti
     source = after.locations.get(key, DEFAULT) if after else Source(place.file.layer, place.file.name)
     layers = ("environment", "project file") if place.file.layer == "user file" else ("environment",)
     is_overridden = source.layer in layers
-    old, new = _format_value(before, key), _format_value(after, key)
+    old = _format_value(before, key) if before else _read_value(place.file.path, path, {})
+    new = _format_value(after, key) if after else _read_value(place.file.path, path, drafts)
     return SettingChange(key, old, new, source.location, is_overridden)
 
 
-def _format_value(loaded: Loaded | None, key: str) -> str:
-    if loaded is None:
-        return UNKNOWN
+def _read_value(file: Path, path: KeyPath, drafts: Mapping[Path, bytes]) -> str:
+    """Return the value in the file alone, for settings that are invalid as a whole."""
+    try:
+        data = drafts[file] if file in drafts else file.read_bytes()
+        return describe_actual(get_value(tomllib.loads(data.decode("utf-8-sig")), path))
+    except (OSError, KeyError):
+        return UNSET
+
+
+def _format_value(loaded: Loaded, key: str) -> str:
     values = {row.key: row.value for row in rows(loaded)}
     is_table = any(one.startswith((f"{key}.", f"{key}[")) for one in values)
     return values.get(key, TABLE if is_table else UNSET)

@@ -32,7 +32,7 @@ class TakenOver(Struct, frozen=True):
 def take_over(project: Project, task: TaskId) -> Generator[TakenOver]:
     """Hold the lock of a task; raises UsageError while a run has it, or without a workspace."""
     project.require_person("open the workspace of a task")
-    state, repository = project.state(task), project.repository()
+    state, repository = project.state(task), project.worktree_repository()
     alone = repository is not None or state.plan.is_document
     lock = try_lock(project.layout.lock(task) if alone else project.layout.in_place_lock)
     if lock is None:
@@ -73,7 +73,7 @@ def build_environment(environ: Mapping[str, str], taken: TakenOver) -> dict[str,
 
 def describe_changes(project: Project, task: TaskId) -> str:
     """Return a hint if the files differ from the commit that waits for a decision; empty otherwise."""
-    state, repository = project.state(task), project.repository()
+    state, repository = project.state(task), project.worktree_repository()
     waits = state.status is TaskStatus.NEEDS_REVIEW and state.branch and state.base and state.commit
     if not waits or repository is None or state.worktree is None:
         return ""

@@ -23,7 +23,7 @@ def describe_uncommitted(project: Project, tasks: Iterable[Task]) -> str:
     if not any(not task.is_document and not task.start_commit for task in tasks):
         return ""
     try:
-        repository = project.repository()
+        repository = project.worktree_repository()
         files = () if repository is None else list_uncommitted(repository, _TIMEOUT_SECONDS)
     except OstlerError:
         # A repository that cannot be read is reported when the task runs.
@@ -39,7 +39,7 @@ def describe_uncommitted(project: Project, tasks: Iterable[Task]) -> str:
 
 def add_with_changes(project: Project, task: Task) -> Task:
     """Add a task that starts from a commit of the uncommitted changes; the checkout stays as it is."""
-    repository = project.repository()
+    repository = project.worktree_repository()
     if repository is None or task.is_document:
         what = "a document task has no worktree" if repository else "the project has no worktrees"
         raise UsageError(f"--include-changes cannot be used: {what}", "omit --include-changes")

@@ -18,7 +18,7 @@ from ostler.config.find import find_root
 from ostler.config.load import Loaded, list_files, load_settings
 from ostler.config.show import as_json as settings_json
 from ostler.config.show import rows
-from ostler.errors import Problem, UsageError
+from ostler.errors import Problem, SettingsInvalid, UsageError
 from ostler.files.layout import Layout
 from ostler.project.accept_settings import (
     PendingSettings,
@@ -43,12 +43,9 @@ from ostler.project.settings_files.starter import create_settings_file, replace_
 user_option = click.option("--user", is_flag=True, help="Use your own settings file, for all projects.")
 
 
-@click.group("config", invoke_without_command=True)
-@click.pass_context
-def command(context: click.Context) -> None:
+@click.group("config")
+def command() -> None:
     """Show, edit and validate settings."""
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
 
 
 @command.command("show")
@@ -229,8 +226,13 @@ def _print_change(place: Place, one: SettingChange, as_json: bool) -> None:
 
 
 def _print_open_tasks() -> None:
-    """Print what open tasks do not use before `ostler config accept`: looser protection."""
+    """Print what is still invalid, or the looser protection that open tasks do not use before `config accept`."""
     root = _find_root()
+    try:
+        _load_settings()
+    except SettingsInvalid as error:
+        print_hint("\n".join((*(f"still invalid: {line}" for line in error.mistakes), "Next: ostler config edit")))
+        return
     if not Layout(root).database.exists():
         return
     with open_project() as project:

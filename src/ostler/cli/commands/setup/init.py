@@ -113,7 +113,7 @@ def _find_setup_steps(found: list[SurveyedAgent], executor: str) -> list[str]:
 
 def _find_git_steps(project: Project) -> list[str]:
     """Return what is missing for worktrees, which need a repository with a commit."""
-    repository = project.repository()
+    repository = project.worktree_repository()
     if repository is None:
         return ["git init   and make a commit: without git, tasks run in this directory, one at a time"]
     try:
