@@ -75,6 +75,19 @@ def test_wrong_settings_are_corrected_one_by_one(world: World, file: Path) -> No
     assert "ostler.toml:1: not valid TOML" in world.ostler("config", "set", "run.jobs", "2", code=2).stderr
 
 
+def test_a_change_of_an_invalid_file_prints_the_rest(world: World, file: Path) -> None:
+    """The values of the file are printed, the other mistakes too, and a key that is no setting can be removed."""
+    world.new()
+    file.write_text("[run]\njobs = 2\njobz = 3\n[nonsense]\na = 1\n")
+    done = world.ostler("config", "set", "run.jobs", "4")
+    assert done.stdout == "run.jobs: 2 -> 4  (ostler.toml)\n"
+    assert "still invalid: ostler.toml:3: run.jobz: unknown setting" in done.stderr
+    assert "run.jobz: 3 -> (unset)" in world.ostler("config", "reset", "run.jobz").stdout
+    assert "unknown setting" in world.ostler("config", "reset", "run.jobz", code=2).stderr
+    assert world.ostler("config", "reset", "nonsense").stderr == ""
+    assert file.read_text() == "[run]\njobs = 4\n"
+
+
 def test_types_and_references_are_reported_together(world: World, file: Path) -> None:
     """A wrong type does not hide an unknown name elsewhere in the file."""
     file.write_text('[run]\njobs = "two"\n[agents]\nreviewer = "codx"\n')
@@ -184,6 +197,10 @@ def test_a_variable_without_effect_is_named(world: World) -> None:
     assert "OSTLER_PROJEKT: unknown variable, without effect; did you mean OSTLER_PROJECT?" in stderr
     assert "OSTLER_ZZZ: unknown variable, without effect; ostler config show lists" in stderr
     assert "OSTLER_OWN" not in stderr
+    names = {"OSTLER_CLUADE_PATH": "/x", "OSTLER_CODEX_PATH": "/x"}
+    stderr = world.ostler("config", "validate", **names).stderr
+    assert "OSTLER_CLUADE_PATH: unknown variable, without effect; did you mean OSTLER_CLAUDE_PATH?" in stderr
+    assert "OSTLER_CODEX_PATH: unknown" not in stderr
 
 
 @pytest.mark.parametrize(
@@ -192,6 +209,7 @@ def test_a_variable_without_effect_is_named(world: World) -> None:
         (("lst",), 'unknown command "lst": did you mean ostler status?'),
         (("list",), 'unknown command "list": use ostler status'),
         (("rnu",), 'unknown command "rnu": did you mean ostler run?'),
+        (("agent", "spawn", "-p", "x", "--executor", "cluade"), "did you mean claude?"),
         (("help", "nosuch"), 'unknown command "nosuch"'),
         (
             ("run", "-p", "x", "--all"),

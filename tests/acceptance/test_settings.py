@@ -88,3 +88,37 @@ def test_everything_that_a_run_lacks_is_listed_at_once(world: World) -> None:
     found = [check["detail"] for check in checks if check["name"] == "preflight"]
     assert lines[:2] == found[:2] and not world.ledger.exists()
     assert [one["id"] for one in world.json("status")["tasks"]] == [task]
+
+
+def test_tasks_are_shown_and_decided_while_the_settings_are_invalid(world: World) -> None:
+    """A decision that is recorded is not reported as an error; the next run applies it."""
+    task = world.new()
+    (world.root / "ostler.toml").write_text("[run\n")
+    for command in (("show", task), ("status",), ("ps",)):
+        world.ostler(*command)
+    assert "has not been started" in world.ostler("diff", task, code=2).stderr
+    assert world.ostler("pause", task).stderr.startswith(f"{task} is paused.")
+    world.ostler("cancel", task)
+    (world.root / "ostler.toml").unlink()
+    world.ostler("run", "--all", code=None)
+    assert world.show(task)["status"] == "cancelled"
+
+
+def test_the_work_of_a_task_is_shown_without_worktrees(world: World) -> None:
+    """`git.worktree = false` is for new tasks; the commits of others are still in the repository."""
+    task = world.new("Add a greeting", "-w", "trivial")
+    world.ostler("run", task)
+    (world.root / "ostler.toml").write_text("[git]\nworktree = false\n")
+    assert world.ostler("diff", task).stdout.startswith("diff --git ")
+    assert "git.worktree is false" in world.ostler("merge", task, code=2).stderr
+    (world.root / "ostler.toml").unlink()
+    world.ostler("merge", task)
+    assert world.git("log", "--format=%s", "-1").startswith(f"[ostler] {task}")
+
+
+@pytest.mark.parametrize("command", [("models",), ("gates",), ("agent", "list")])
+def test_reading_creates_no_project(world: World, tmp_path: Path, command: tuple[str, ...]) -> None:
+    """A .ostler directory would make this one the project of every directory below it."""
+    (place := tmp_path / "elsewhere").mkdir()
+    assert "no Ostler project" in world.ostler(*command, code=2, OSTLER_PROJECT="", PWD=str(place)).stderr
+    assert not list(place.iterdir())

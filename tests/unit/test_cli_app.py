@@ -64,6 +64,12 @@ def test_a_synonym_names_commands_that_exist(name: str) -> None:
         ("task add", 'unknown command "task add": use ostler new TITLE'),
         ("task", 'unknown command "task": use ostler status, ostler new or ostler set'),
         ("dashboard", 'unknown command "dashboard": use ostler serve, or ostler watch in the terminal'),
+        ("transcript", 'unknown command "transcript": use ostler log ID'),
+        ("orphans", 'unknown command "orphans": use ostler kill --orphans'),
+        ("abort", 'unknown command "abort": use ostler cancel'),
+        ("store", 'unknown command "store"'),
+        ("cluster", 'unknown command "cluster"'),
+        ("Status", 'unknown command "Status": did you mean ostler status?'),
         ("statsu", 'unknown command "statsu": did you mean ostler status?'),
         ("zzzzzz", 'unknown command "zzzzzz"'),
     ],
@@ -72,3 +78,24 @@ def test_an_unknown_command_is_one_error(name: str, message: str, capfd: pytest.
     """Exit 2, the command to use, and where the help is."""
     assert run(name.split()) == 2
     assert capfd.readouterr().err == f"ostler: {message}\n        ostler --help\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("gates list", 'gates has no command "list"; its commands: accept'),
+        ("agent run", 'agent has no command "run"; its commands: list, resume, sessions, spawn'),
+        ("worktree", "worktree needs a command: list, prune"),
+        ("config", "config needs a command: accept, edit, init, path, reset, set, show, validate"),
+    ],
+)
+def test_a_group_names_its_commands(words: str, message: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Without a command and with a wrong one, every command of the group is listed."""
+    assert run(words.split()) == 2
+    assert capfd.readouterr().err == f"ostler: {message}\n        ostler {words.split()[0]} --help\n"
+
+
+def test_help_of_a_command_in_a_group(capfd: pytest.CaptureFixture[str]) -> None:
+    """`ostler help config set` is `ostler config set --help`."""
+    assert run(["help", "config", "set"]) == 0
+    assert capfd.readouterr().out.startswith("Usage: ostler config set ")

@@ -110,3 +110,29 @@ def test_an_error_of_the_journal_does_not_end_the_watch(
             await writer.close()
 
     assert [outcome.status for outcome in asyncio.run(scene())] == ["cancelled"]
+
+
+def test_more_jobs_apply_while_all_are_used(tmp_path: Path) -> None:
+    """A second task starts while the first one runs (C140)."""
+    project = Project.open(make_world(tmp_path).project, {}, create=True)
+    first, second = (project.add(Task(title)).id for title in ("First", "Second"))
+    jobs, both = [1], asyncio.Event()
+
+    async def work(call: AgentCall, on_event: OnEvent) -> CallResult:
+        jobs.append(2)
+        if len(jobs) == 3:
+            both.set()
+        await asyncio.wait_for(both.wait(), 20)
+        (Path(call.cwd) / "work.txt").write_text("done")
+        return CallResult(None, text="<phase_complete>true</phase_complete>", exit_code=0)
+
+    async def scene() -> list[Outcome]:
+        writer = GroupWriter(project.layout.database)
+        try:
+            driver = LocalDriver(make_services(project, writer, work), lambda: jobs[-1])
+            return await driver.run(TaskSelection())
+        finally:
+            await writer.close()
+
+    outcomes = {one.task_id: one.status for one in asyncio.run(scene())}
+    assert outcomes == {first: "completed", second: "completed"}

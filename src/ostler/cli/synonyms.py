@@ -8,8 +8,9 @@ from ostler.config.expect import nearest
 
 _DELETE = "ostler rm for a task that never ran, ostler archive or ostler purge for an ended one"
 _STOP = "ostler cancel, or ostler pause to continue later"
-# With the default of difflib (0.6), "store" is similar to "stop" and "abort" to "start".
+# Below 0.7 "store" is similar to "stop"; a command of three letters with two exchanged is at 0.67.
 _MIN_SIMILARITY = 0.7
+_MIN_SIMILARITY_OF_COMMANDS = 0.65
 _REVIEW = "ostler status to see what waits for you, then ostler approve or ostler reject"
 
 # A key with two words has precedence over its first word.
@@ -96,7 +97,9 @@ def describe_unknown(args: Sequence[str], commands: Iterable[str]) -> str:
     for name in (" ".join(args[:2]), args[0]):
         if name in SYNONYMS:
             return f'unknown command "{name}": use {SYNONYMS[name]}'
-    single = (name for name in SYNONYMS if " " not in name)
-    closest = nearest(args[0], [*commands, *single], _MIN_SIMILARITY)
+    known = [*commands]
+    single = [name for name in SYNONYMS if " " not in name]
+    closest = nearest(args[0], [*known, *single], _MIN_SIMILARITY)
+    closest = closest or nearest(args[0], known, _MIN_SIMILARITY_OF_COMMANDS)
     suggestion = SYNONYMS.get(closest or "", f"ostler {closest}")
     return f'unknown command "{args[0]}"' + (f": did you mean {suggestion}?" if closest else "")

@@ -40,6 +40,7 @@ from ostler.secrets.redact import redact_struct
 _log = logging.getLogger(__name__)
 POLL_SECONDS = 0.1
 REFRESH_SECONDS = 1.0  # delay until a new task of high priority is noticed
+_FULL_POLL_SECONDS = 1.0  # how soon a larger number of jobs applies while all jobs are used
 _DEFERRED_POLL_SECONDS = 0.5  # how often a run that waits for a limit reads the task list
 # A task in one of these stages calls its agent next.
 _CALLING = (Stage.NEW, Stage.READY, Stage.ITERATED)
@@ -329,7 +330,7 @@ class LocalDriver:
             await self._services.clock.sleep(POLL_SECONDS)
             return
         # With a free job, a task that another run releases should start soon.
-        timeout = POLL_SECONDS if len(self._running) < self._read_jobs() else None
+        timeout = POLL_SECONDS if len(self._running) < self._read_jobs() else _FULL_POLL_SECONDS
         done, _ = await asyncio.wait(self._running, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         for finished in done:
             self._collect(finished)

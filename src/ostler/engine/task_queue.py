@@ -7,13 +7,14 @@ from collections.abc import Collection
 from ostler.engine.dependencies import DONE, TaskStatuses
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId
+from ostler.model.rows import is_cancel_requested
 from ostler.model.status import EXECUTABLE, TERMINAL, TaskStatus
 
 _CLOCK_STEP_SECONDS = 60.0  # tolerance for corrections of the system clock
 
 
 def is_runnable(row: TaskRow, now: float) -> bool:
-    """Return whether a run may start the task: it is new, due, or was left by a dead run."""
+    """Return whether a run may start the task: it is new, due, left by a dead run, or to be cancelled."""
     status = row.status
     if status == TaskStatus.DEFERRED:
         return row.resumes_at is not None and (row.resumes_at <= now or _was_updated_in_future(row, now))
@@ -21,7 +22,8 @@ def is_runnable(row: TaskRow, now: float) -> bool:
         return row.open
     if status in EXECUTABLE:
         return row.not_before is None or row.not_before <= now
-    return status == TaskStatus.IN_PROGRESS
+    # The command that cancels a waiting task ends it too, unless it is killed before.
+    return status == TaskStatus.IN_PROGRESS or is_cancel_requested(row)
 
 
 def waits_for_dependency(row: TaskRow, statuses: TaskStatuses) -> bool:

@@ -38,6 +38,11 @@ def decode_state(row: TaskRow) -> State:
     return _decode(row.state)
 
 
+def is_cancel_requested(row: TaskRow) -> bool:
+    """Return whether a person cancelled the task, without decoding its state."""
+    return b'"cancel_requested"' in row.state
+
+
 def is_purged(row: TaskRow) -> bool:
     """Return whether the files of the task were deleted, without decoding its state."""
     return b'"purged_at"' in row.state

@@ -104,4 +104,9 @@ def _require_repository(project: Project) -> Repository:
     repository = project.repository()
     if repository is None:
         raise UsageError("the project is not a git repository, so nothing can be merged", "git init")
+    if not project.settings.git.worktree:
+        raise UsageError(
+            "git.worktree is false, and a merge needs worktrees",
+            "ostler config reset git.worktree   or   git merge the branch that ostler show prints",
+        )
     return repository

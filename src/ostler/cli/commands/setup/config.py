@@ -231,7 +231,9 @@ def _print_open_tasks() -> None:
     try:
         _load_settings()
     except SettingsInvalid as error:
-        print_hint("\n".join((*(f"still invalid: {line}" for line in error.mistakes), "Next: ostler config edit")))
+        print_hint(
+            "\n".join((*(f"still invalid: {line}" for line in error.mistakes), "Next: ostler config edit"))
+        )
         return
     if not Layout(root).database.exists():
         return
