@@ -76,7 +76,7 @@ def test_wrong_settings_are_corrected_one_by_one(world: World, file: Path) -> No
 
 
 def test_a_change_of_an_invalid_file_prints_the_rest(world: World, file: Path) -> None:
-    """The values of the file are printed, the other mistakes too, and a key that is no setting can be removed."""
+    """The values of the file are printed, the other mistakes too, and an unknown key can be removed."""
     world.new()
     file.write_text("[run]\njobs = 2\njobz = 3\n[nonsense]\na = 1\n")
     done = world.ostler("config", "set", "run.jobs", "4")

@@ -117,8 +117,9 @@ def test_the_work_of_a_task_is_shown_without_worktrees(world: World) -> None:
 
 
 @pytest.mark.parametrize("command", [("models",), ("gates",), ("agent", "list")])
-def test_reading_creates_no_project(world: World, tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_reading_creates_no_project(world: World, command: tuple[str, ...]) -> None:
     """A .ostler directory would make this one the project of every directory below it."""
-    (place := tmp_path / "elsewhere").mkdir()
-    assert "no Ostler project" in world.ostler(*command, code=2, OSTLER_PROJECT="", PWD=str(place)).stderr
-    assert not list(place.iterdir())
+    assert "no Ostler project" in world.ostler(*command, code=2).stderr
+    assert not (world.root / ".ostler").exists()
+    (world.root / "ostler.toml").write_text("")
+    world.ostler(*command)

@@ -91,8 +91,9 @@ def test_an_unknown_command_is_one_error(name: str, message: str, capfd: pytest.
 )
 def test_a_group_names_its_commands(words: str, message: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Without a command and with a wrong one, every command of the group is listed."""
-    assert run(words.split()) == 2
-    assert capfd.readouterr().err == f"ostler: {message}\n        ostler {words.split()[0]} --help\n"
+    args = words.split()
+    assert run(args) == 2
+    assert capfd.readouterr().err == f"ostler: {message}\n        ostler {args[0]} --help\n"
 
 
 def test_help_of_a_command_in_a_group(capfd: pytest.CaptureFixture[str]) -> None:

@@ -108,7 +108,7 @@ def _choice(words: tuple[object, ...]) -> str:
 
 
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the name that is most similar without regard to case, if the ratio of difflib is at least `cutoff`."""
+    """Return the most similar name without regard to case, if the ratio of difflib is at least `cutoff`."""
     from difflib import get_close_matches  # noqa: PLC0415  (needed for an error message only)
 
     names = {one.lower(): one for one in known}

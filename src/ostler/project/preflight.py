@@ -62,9 +62,8 @@ def check_new(project: Project, task: Task) -> list[Problem]:
         [*find_task_errors(task, setup), *project.find_unknown_tasks(task.after)],
         find_settings_problems(setup),
     )
-    found = find_run_problems(
-        setup, project.worktree_repository() if setup.settings.git.on_complete == "pr" else None
-    )
+    publishes = setup.settings.git.on_complete == "pr"
+    found = find_run_problems(setup, project.worktree_repository() if publishes else None)
     missing = [_with_hint(error) for error in TaskChecks(project).find_errors(task)]
     missing += filter(None, (explain_new_phase(name, setup.settings, setup.root) for name in task.phases))
     errors = [*(Problem("", 0, "", message) for message in missing), *found]

@@ -81,7 +81,7 @@ def reset_setting(place: Place, key: str) -> SettingChange:
 
 
 def _removes_headers(place: Place, path: KeyPath) -> bool:
-    """Return whether the header of an emptied table goes too; raise UsageError for a key that is no setting."""
+    """Return whether the header of an emptied table goes too; raise UsageError for an unknown key."""
     try:
         parent, kind = shape_of(find_kind(path[:-1])), shape_of(find_kind(path))
     except UsageError:

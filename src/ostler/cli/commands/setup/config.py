@@ -226,14 +226,13 @@ def _print_change(place: Place, one: SettingChange, as_json: bool) -> None:
 
 
 def _print_open_tasks() -> None:
-    """Print what is still invalid, or the looser protection that open tasks do not use before `config accept`."""
+    """Print what is still invalid, or that open tasks do not use looser protection before config accept."""
     root = _find_root()
     try:
         _load_settings()
     except SettingsInvalid as error:
-        print_hint(
-            "\n".join((*(f"still invalid: {line}" for line in error.mistakes), "Next: ostler config edit"))
-        )
+        lines = [f"still invalid: {line}" for line in error.mistakes]
+        print_hint("\n".join((*lines, "Next: ostler config edit")))
         return
     if not Layout(root).database.exists():
         return
