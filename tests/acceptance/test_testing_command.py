@@ -158,7 +158,7 @@ def test_a_fake_agent_runs_where_it_cannot_write(world: World) -> None:
         (["serve-model", "--fault", ""], "unknown fault"),
         (["serve-model", "--times", "2"], "--times needs --fault"),
         (["serve-model", "--fault", "d3_500", "--script", "x"], "not both"),
-        (["serve-model", "--script", "nosuch.yaml"], "cannot read nosuch.yaml: No such file"),
+        (["serve-model", "--script", "nosuch.yaml"], "cannot read nosuch.yaml: no such file"),
         (["serve-model", "--script", "README.md"], "README.md: expected a list of turns"),
         (
             ["serve-model", "--script", "bad.yaml"],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -26,12 +28,20 @@ def open_project(flags: Mapping[str, object] | None = None, create: bool = False
     return project
 
 
-def open_found_project() -> Project:
-    """Open the project of the current directory, also one without a journal yet; create none elsewhere.
+@contextmanager
+def open_for_reading() -> Generator[Project]:
+    """Open the project of the current directory; outside of one an empty project that is deleted afterwards.
 
     A project that a reading command creates would contain every directory below it.
     """
-    return open_project(create=find_root(Path.cwd(), os.environ) is not None)
+    if find_root(Path.cwd(), os.environ) is not None:
+        with open_project(create=True) as project:
+            yield project
+        return
+    with TemporaryDirectory(prefix="ostler-") as place:
+        named = {**os.environ, "OSTLER_PROJECT": place}
+        with Project.open(Path(place), named, create=True) as project:
+            yield project
 
 
 class _JobsType(click.ParamType[int]):

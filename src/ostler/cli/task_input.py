@@ -31,7 +31,7 @@ def read_text(file: str) -> str:
     try:
         data = sys.stdin.buffer.read(_MAX_BYTES + 1) if file == "-" else _read_bytes(Path(file))
     except OSError as error:
-        raise UsageError(f"cannot read {file}: {error.strerror}") from None
+        raise UsageError(f"cannot read {file}: {(error.strerror or str(error)).lower()}") from None
     if len(data) > _MAX_BYTES:
         raise UsageError(
             f"{file} is larger than {_MAX_BYTES // 2**20} MiB",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
-from ostler.config.expect import nearest
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import UsageError
 from ostler.executors.protocol import Executor, ExecutorFactory, SearchesPrograms
@@ -75,9 +74,7 @@ class ExecutorRegistry:
         name = ALIASES.get(name, name)
         found = self._factories.get(name) or _installed(name)
         if found is None:
-            near = nearest(name, self.list())
-            known = f"did you mean {near}?" if near else f"available: {', '.join(self.list())}"
-            raise UsageError(f"unknown executor: {name}", known)
+            raise UsageError(f"unknown executor: {name}", f"available: {', '.join(self.list())}")
         return _load(name, found) if isinstance(found, str) else found
 
     def has(self, name: str) -> bool:

@@ -12,7 +12,7 @@ from ostler.calls.attempts.base_call import create_base_call, identity_variables
 from ostler.calls.sandbox.agent import AgentSandbox, open_agent_sandbox
 from ostler.clock import Clock, SystemClock
 from ostler.engine.steps.workspaces.box_files import create_session_workspace
-from ostler.errors import CODES, Code, OstlerError
+from ostler.errors import CODES, Code, OstlerError, UsageError
 from ostler.executors.protocol import Executor, supports_resumption
 from ostler.executors.registry import ExecutorRegistry
 from ostler.files.lock import LockHandle, try_lock
@@ -32,6 +32,7 @@ from ostler.project.agents.stored_session import (
     rename_session,
     save_session,
 )
+from ostler.project.inspection.executors import explain_unknown_executor
 from ostler.project.project import Project
 from ostler.secrets.redact import redact_text
 from ostler.text import first_line
@@ -90,6 +91,8 @@ async def send_prompt(
 
 def check_session(project: Project, session: AgentSession) -> None:
     """Raise OstlerError when the session's executor is unknown, not installed or cannot resume."""
+    if why := explain_unknown_executor(session.executor, project.setup()):
+        raise UsageError(why, "ostler executors")
     _create_executor(project, session, DefaultCommandRunner())
 
 

@@ -107,7 +107,7 @@ def parse_pipeline(path: Path, goal: str = "") -> ParsedPipeline:
         data = path.read_bytes()[: _MAX_BYTES + 1]
         text = data.decode("utf-8-sig")
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+        raise UsageError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 (byte {error.start})", "save it as UTF-8") from None
     document = read_yaml(text, str(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from msgspec import to_builtins
 
-from ostler.cli.options import json_option, open_found_project, open_project
+from ostler.cli.options import json_option, open_for_reading, open_project
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.text import format_table, format_timestamp, to_one_line
 from ostler.project.gates import GateSummary, accept_gate, list_gates
@@ -25,7 +25,7 @@ def command(context: click.Context, as_json: bool) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    with open_found_project() as project:
+    with open_for_reading() as project:
         gates = list_gates(project)
     if as_json:
         print_json({"schema": "ostler.gates/1", "gates": [to_builtins(gate) for gate in gates]})

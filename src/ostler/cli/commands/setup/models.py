@@ -11,7 +11,7 @@ import click
 from msgspec.structs import replace
 
 from ostler.calls.models.start_policy import stop_threshold
-from ostler.cli.options import json_option, open_found_project
+from ostler.cli.options import json_option, open_for_reading
 from ostler.cli.terminal.bar import draw_bar, has_blocks
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.text import display_width, format_table, format_timestamp, pad, to_one_line
@@ -57,7 +57,7 @@ def command(check: bool, as_json: bool) -> int:
     With --check, exits with 1 when no model answers.
     """
     now = SystemClock.now()
-    with open_found_project() as project:
+    with open_for_reading() as project:
         views = _load_views(project, now)
         if check:
             views = _check_models(project, views, now)

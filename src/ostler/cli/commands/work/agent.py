@@ -14,7 +14,7 @@ import click
 import msgspec
 from msgspec.structs import asdict
 
-from ostler.cli.options import json_option, open_found_project, open_project
+from ostler.cli.options import json_option, open_for_reading, open_project
 from ostler.cli.task_input import read_text
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.text import escape_controls, format_table, to_one_line
@@ -69,7 +69,7 @@ def command() -> None:
 @json_option
 def list_roles(as_json: bool) -> None:
     """List the roles and their executors."""
-    with open_found_project() as project:
+    with open_for_reading() as project:
         roles = [find_agent(name, project.layout.root) for name in (*AGENTS, *_custom_roles(project))]
         executors = {role.name: choose_executor(Task("", role=role.name), project.loaded) for role in roles}
         sessions = list_sessions(project)

@@ -103,7 +103,7 @@ def _read_script(path: str) -> list[Scripted]:
     try:
         turns = read_script(Path(path).read_text("utf-8"))
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}", hint) from None
+        raise UsageError(f"cannot read {path}: {(error.strerror or str(error)).lower()}", hint) from None
     except (UnicodeDecodeError, msgspec.DecodeError) as error:
         raise UsageError(f"{path}: {' '.join(str(error).split())}", hint) from None
     if not turns:
