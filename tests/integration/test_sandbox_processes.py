@@ -154,14 +154,7 @@ def test_a_missing_program_is_named(tmp_path: Path) -> None:
     """A program that does not exist inside has the status that a shell would report."""
     ended, _ = run(sandbox_driver.create_command(tmp_path, "/nowhere/agent"))
     assert ended.status == 127
-    assert ended.stderr_tail == "ostler: /nowhere/agent: not found in the sandbox\n"
-    (tmp_path / "agent").write_text("#!/nowhere/sh\n")
-    (tmp_path / "agent").chmod(0o755)
-    ended, _ = run(sandbox_driver.create_command(tmp_path, str(tmp_path / "agent")))
-    assert ended.status == 127
-    assert ended.stderr_tail.endswith(
-        "/agent: the interpreter in its first line was not found in the sandbox\n"
-    )
+    assert ended.stderr_tail == "ostler: /nowhere/agent: No such file or directory\n"
 
 
 def test_a_program_can_end_within_the_grace(tmp_path: Path) -> None:

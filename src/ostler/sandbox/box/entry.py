@@ -57,10 +57,6 @@ for folder in folders:
         posix.execv((folder + "/" if folder else "") + name, argv)
     except OSError as found:
         error = found if error is None or found.errno != 2 else error
-why = error.strerror if error.errno != 2 else "not found in the sandbox"
-# A script without its interpreter gives the same error as a missing script.
-if error.errno == 2 and "/" in name and posix.access(name, posix.F_OK):
-    why = "the interpreter in its first line was not found in the sandbox"
-posix.write(2, ("ostler: %s: %s\n" % (name, why)).encode("utf-8", "surrogateescape"))
+posix.write(2, ("ostler: %s: %s\n" % (name, error.strerror)).encode("utf-8", "surrogateescape"))
 posix._exit(127 if error.errno == 2 else 126)
 """

@@ -54,10 +54,7 @@ def main(arguments: list[str]) -> NoReturn:
     try:
         os.execvp(argv[0], argv)  # noqa: S606
     except OSError as error:
-        # A script without its interpreter gives the same error as a missing script.
-        no_interpreter = error.errno == 2 and "/" in argv[0] and os.access(argv[0], os.F_OK)
-        why = "the interpreter in its first line was not found" if no_interpreter else error.strerror
-        _end(f"cannot start {argv[0]}: {why}", 127 if error.errno == 2 else 126)
+        _end(f"cannot start {argv[0]}: {error.strerror}", 127 if error.errno == 2 else 126)
 
 
 def restrict(text: str) -> None:
