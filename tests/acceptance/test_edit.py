@@ -67,6 +67,8 @@ def test_the_editor_gets_the_task_as_a_file(world: World) -> None:
     assert "Green." in task_file(world, task).read_text()
     printed = world.ostler("edit", task, EDITOR="sed -i s/^title:/tilte:/", code=None)
     assert printed.returncode != 0 and "tilte" in printed.stderr
+    assert "deleted" in world.ostler("edit", task, EDITOR="rm", code=2).stderr
+    assert "exit status 1" in world.ostler("edit", task, EDITOR="false", code=2).stderr
 
 
 def test_a_changed_task_file_is_taken_in_by_the_next_run(world: World) -> None:

@@ -132,3 +132,31 @@ def test_a_long_id_that_names_no_task_is_cut(world: World) -> None:
     """The message stays one sentence."""
     world.new("Red")
     assert len(world.ostler("show", "x" * 5000, code=2).stderr) < 400
+
+
+def test_a_set_keeps_what_a_person_changed_in_the_file(world: World) -> None:
+    """Both changes are recorded; an invalid file is refused and stays as it is."""
+    task = world.new("Paint", "-d", "Red.")
+    file = world.root / ".ostler" / "tasks" / task / "task.md"
+    file.write_text(file.read_text().replace("Red.", "Green."))
+    world.ostler("set", task, "priority=P0")
+    assert "Green." in file.read_text() and world.show(task)["priority"] == "P0"
+    assert [one["by"] for one in world.events(task) if one["type"] == "task_edited"] == ["task.md", "set"]
+    broken = file.read_text().replace("title:", "tilte:")
+    file.write_text(broken)
+    for command in (("set", task, "priority=P1"), ("edit", task, "--title", "X"), ("edit", task)):
+        refused = world.ostler(*command, code=2, EDITOR="true").stderr
+        assert "task.md:2" in refused and "correct or delete" in refused
+    assert file.read_text() == broken and world.show(task)["priority"] == "P0"
+
+
+def test_a_draft_keeps_values_that_were_set_later(world: World) -> None:
+    """The draft changes only what the person changed in it."""
+    task = world.new("Paint", "-d", "Red.")
+    world.ostler("edit", task, EDITOR="sed -i s/^title:/tilte:/;s/Red/Green/", code=2)
+    world.ostler("set", task, "title=Paint the gate", "priority=P0")
+    world.ostler("edit", task, EDITOR="sed -i s/^tilte:/title:/")
+    shown = world.show(task)
+    assert (shown["title"], shown["priority"]) == ("Paint the gate", "P0")
+    folder = world.root / ".ostler" / "tasks" / task
+    assert "Green." in (folder / "task.md").read_text() and not list(folder.glob("draft*"))

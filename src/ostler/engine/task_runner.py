@@ -92,7 +92,7 @@ class TaskRunner:
         """Record a change of task.md that a person made since the last claim."""
         event = None
         if state.status not in TERMINAL:
-            event = self._services.take_in_file(self._read_task(), state)
+            event = self._services.take_in_file(state)
         if event is None:
             return state
         state = await self._record(state, event)

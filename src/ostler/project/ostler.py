@@ -359,11 +359,11 @@ class Ostler:
             project.current_attempt = CurrentAttempt(task, attempt)
             return take_in_proposals(project, state_file)
 
-    def _take_in_file(self, task: Task, state: State) -> Event | None:
+    def _take_in_file(self, state: State) -> Event | None:
         # Most runs find no changed file, and planning is not needed then.
-        from ostler.project.tasks.edited_file import take_in_edited_file  # noqa: PLC0415
+        from ostler.project.tasks.edit import take_in_edited_file  # noqa: PLC0415
 
-        return take_in_edited_file(self.project, task, state)
+        return take_in_edited_file(self.project, state)
 
     def _on_completed(self, task: Task, state: State) -> tuple[Notice, ...]:
         """Runs in a thread, so it opens its own journal; repeating it has no effect."""

@@ -10,6 +10,8 @@ from pathlib import Path
 from ostler.errors import UsageError
 from ostler.process.tool import run_in_foreground
 
+_NOT_STARTED = 127  # also the status of a shell that does not find the program
+
 
 def edit_file(path: Path) -> None:
     """Edit the file and wait until the editor ends; raises UsageError when the editor fails."""
@@ -18,8 +20,13 @@ def edit_file(path: Path) -> None:
         hint = "use options, or set EDITOR to a program that needs none"
         raise UsageError("an editor needs a terminal", hint)
     editor = _split(chosen or "vi")
-    if run_in_foreground([*editor, str(path)]) != 0:
+    status = run_in_foreground([*editor, str(path)])
+    if status == _NOT_STARTED:
         raise UsageError(f"{editor[0]} could not edit {path}", "set EDITOR to an installed editor")
+    if status != 0:
+        raise UsageError(f"{editor[0]} could not edit {path}: exit status {status}", "nothing is changed")
+    if not path.exists():
+        raise UsageError(f"{editor[0]} deleted {path}", "nothing is changed; save the file to change it")
 
 
 def _split(command: str) -> list[str]:

@@ -53,7 +53,7 @@ def take_no_proposals(task: TaskId, attempt: int, state_file: Path) -> tuple[str
     return ()
 
 
-def no_event(task: Task, state: State) -> None:
+def no_event(state: State) -> None:
     """Take in nothing."""
 
 
@@ -73,7 +73,7 @@ class StepServices(Struct, frozen=True):
     on_completed: Callable[[Task, State], tuple[Notice, ...]]  # called before the completion is recorded
     run: str  # id of this run
     amend: Callable[[Task], Task] = unchanged  # applies options of this run to a task
-    take_in_file: Callable[[Task, State], Event | None] = no_event  # a change of task.md, asked at each claim
+    take_in_file: Callable[[State], Event | None] = no_event  # a change of task.md, asked at each claim
     # Takes in the proposals that an agent left beside its state file; returns warnings about refused ones.
     take_in_proposals: Callable[[TaskId, int, Path], tuple[str, ...]] = take_no_proposals
     find_hold: Callable[[State], Unavailable | None] = never_held  # why no model of a task may be called

@@ -7,17 +7,19 @@ before the first run claims the task.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from ostler.clock import format_rfc3339
 from ostler.engine.records import append_computed_event
 from ostler.engine.task_files import write_task_file
-from ostler.errors import UsageError
+from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.atomic import make_private_dir
-from ostler.model.event import TaskEdited
+from ostler.model.event import TaskBlocked, TaskEdited
 from ostler.model.ids import TaskId
 from ostler.model.plan import Plan
 from ostler.model.state import State
@@ -27,6 +29,12 @@ from ostler.project.decisions.moments import parse_start
 from ostler.project.inspection.refuse import refuse
 from ostler.project.inspection.task import find_task_errors
 from ostler.project.project import Project
+from ostler.project.tasks.edited_file import (
+    find_changed_fields,
+    find_state_edit,
+    name_task_file,
+    read_changed_text,
+)
 from ostler.project.tasks.planning import plan_task
 from ostler.project.tasks.title import normalize_title
 from ostler.prompt.task_text import write_task
@@ -112,12 +120,57 @@ def edit_task(project: Project, task: TaskId, changes: TaskChanges, by: str = "e
 def record_edit(project: Project, task: TaskId, given: Mapping[str, Any], by: str) -> TaskView:
     """Record the fields that differ from those of the task, and write task.md."""
     project.require_person("edit tasks")
+    record_file_edit(project, task)
     append_computed_event(
         project.journal, task, lambda state: build_edit(project, state, given, by), project.now()
     )
     make_private_dir(project.layout.task(task))
     write_task_file(project.task(task), project.layout)
     return project.show(task)
+
+
+def record_file_edit(project: Project, task: TaskId) -> None:
+    """Record what a person changed in task.md, which an edit replaces; raises UsageError for a mistake."""
+    state = project.state(task)
+    if state.status in TERMINAL or build_file_edit(project, state) is None:
+        return
+    with suppress(NothingChanged):  # a run has recorded it in the meantime
+        append_computed_event(
+            project.journal, task, lambda one: _require_file_edit(project, one), project.now()
+        )
+    write_task_file(project.task(task), project.layout)
+
+
+def take_in_edited_file(project: Project, state: State) -> TaskEdited | TaskBlocked | None:
+    """Return the edit of a changed task.md, or the reason why a changed file is refused; None if none is."""
+    try:
+        if refusal := find_state_edit(project, state):
+            return TaskBlocked(Code.TASK_NOT_EXECUTABLE, refusal)
+        return build_file_edit(project, state)
+    except OstlerError as error:
+        return TaskBlocked(Code.TASK_NOT_EXECUTABLE, f"{error.message}; correct or delete it, then resume")
+
+
+def build_file_edit(project: Project, state: State) -> TaskEdited | None:
+    """Return the edit of a task.md that a person changed; raises UsageError for an invalid one."""
+    task, where = project.task(state.task), name_task_file(project, state.task)
+    try:
+        if (text := read_changed_text(project, task)) is None:
+            return None
+        changed = find_changed_fields(text, write_task(task), where)
+        _refuse_higher_budget(task, changed, project.settings.budget.task_usd)
+        return build_edit(project, state, changed, "task.md") if changed else None
+    except NothingChanged:
+        return None
+    except OstlerError as error:
+        reason = error.message if where in error.message else f"{where}: {error.message}"
+        raise UsageError(f"the changed file is invalid: {reason}", f"correct or delete {where}") from None
+
+
+def _require_file_edit(project: Project, state: State) -> TaskEdited:
+    if (edit := build_file_edit(project, state)) is None:
+        raise NothingChanged(f"nothing to change: {state.task} has these values already")
+    return edit
 
 
 def override_agents(
@@ -144,30 +197,17 @@ def build_edit(project: Project, state: State, given: Mapping[str, Any], by: str
         )
     edited = _convert(replace(current, **given))
     edited = replace(edited, title=normalize_title(edited.title))
+    if edited.after != current.after:
+        edited = replace(edited, after=project.find_dependencies(edited.after, state.task))
     changed = [name for name in Task.__struct_fields__ if getattr(edited, name) != getattr(current, name)]
     _require_editable(state, changed)
     refuse(list(find_task_errors(edited, project.setup())))
-    if "after" in changed:
-        edited = replace(edited, after=project.find_dependencies(edited.after, state.task))
     if not changed:
         raise NothingChanged(
             f"nothing to change: {state.task} has these values already", f"ostler show {state.task}"
         )
     plan = _plan_again(project, state, edited) if _PLANNED.intersection(changed) else None
     return TaskEdited(edited, plan, by, "; ".join(_describe(name, current, edited) for name in changed))
-
-
-def find_changed_fields(text: str, current: Task, where: str) -> dict[str, Any]:
-    """Return the fields that a person changed in the text of task.md; raises OstlerError for a mistake."""
-    # Few tasks are edited as a file, and it loads YAML.
-    from ostler.sources.task_file import read_task  # noqa: PLC0415
-
-    written, edited = read_task(write_task(current), where), read_task(text, where)
-    return {
-        name: getattr(edited, name)
-        for name in Task.__struct_fields__
-        if getattr(edited, name) != getattr(written, name)
-    }
 
 
 def _convert(task: Task) -> Task:
@@ -200,10 +240,23 @@ def _plan_again(project: Project, state: State, edited: Task) -> Plan:
 def _describe(name: str, before: Task, after: Task) -> str:
     if name == "body":
         return "body"
-    return f"{name}: {_shorten(getattr(before, name))} -> {_shorten(getattr(after, name))}"
+    old, new = (_format_value(name, getattr(one, name)) for one in (before, after))
+    return f"{name}: {old} -> {new}"
 
 
-def _shorten(value: Any) -> str:
+def _format_value(name: str, value: Any) -> str:
+    if name == "not_before" and value is not None:
+        return format_rfc3339(value)
     plain: Any = msgspec.to_builtins(value) if value not in (None, "", ()) else "none"
     text = ", ".join(map(str, plain)) if isinstance(value, tuple) and plain != "none" else str(plain)
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
+
+
+def _refuse_higher_budget(task: Task, changed: dict[str, object], default: float | None) -> None:
+    """An agent can write the file, and must not raise its own budget, or replace the one of the settings."""
+    limit = default if task.budget_usd is None else task.budget_usd
+    if "budget_usd" not in changed or limit is None:
+        return
+    budget = changed["budget_usd"]
+    if not (isinstance(budget, float | int) and budget <= limit):
+        raise UsageError("the file cannot raise the budget", f"ostler edit {task.id} --budget-usd USD")

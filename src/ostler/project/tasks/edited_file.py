@@ -1,14 +1,15 @@
-"""Finds what a person changed in the files of a task: task.md is taken in, state.yaml is refused."""
+"""Finds what a person changed in the files of a task, task.md and state.yaml."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from ostler.engine.core.evolve import list_states
 from ostler.engine.task_files import find_changed_line, is_state_text, write_task_file
-from ostler.errors import Code, OstlerError, UsageError
+from ostler.errors import OstlerError, UsageError
 from ostler.files.atomic import write_projection
-from ostler.model.event import Record, TaskBlocked, TaskEdited
+from ostler.model.event import Record
 from ostler.model.ids import TaskId
 from ostler.model.state import State
 from ostler.model.status import TERMINAL
@@ -16,7 +17,6 @@ from ostler.model.task import Task
 from ostler.model.task_record import list_versions
 from ostler.project.decisions.status_words import find_command
 from ostler.project.project import Project
-from ostler.project.tasks.edit import build_edit, find_changed_fields
 from ostler.prompt.task_text import write_task
 from ostler.secrets.redact import redact_text
 from ostler.text import format_size
@@ -26,33 +26,28 @@ _TASK, _STATE = "task.md", "state.yaml"
 _BLANK = "\0\r\n\t "
 
 
-def take_in_edited_file(project: Project, task: Task, state: State) -> TaskEdited | TaskBlocked | None:
-    """Return the edit of a changed task.md, or the reason why a changed file is refused; None if none is."""
-    try:
-        if refusal := find_state_edit(project, state):
-            return TaskBlocked(Code.TASK_NOT_EXECUTABLE, refusal)
-        if (text := _read_changed_text(project, task)) is None:
-            return None
-        changed = find_changed_fields(text, task, _name_file(project, task.id, _TASK))
-        _refuse_higher_budget(task, changed, project.settings.budget.task_usd)
-        return build_edit(project, state, changed, _TASK) if changed else None
-    except OstlerError as error:
-        where = _name_file(project, task.id, _TASK)
-        reason = error.message if where in error.message else f"{where}: {error.message}"
-    return TaskBlocked(
-        Code.TASK_NOT_EXECUTABLE, f"the changed file is invalid: {reason}; correct or delete it, then resume"
-    )
+def find_changed_fields(text: str, before: str, where: str) -> dict[str, Any]:
+    """Return the fields that a person changed in a text of task.md; raises OstlerError for a mistake."""
+    # Few tasks are edited as a file, and it loads YAML.
+    from ostler.sources.task_file import read_task  # noqa: PLC0415
+
+    written, edited = read_task(before, where), read_task(text, where)
+    return {
+        name: getattr(edited, name)
+        for name in Task.__struct_fields__
+        if getattr(edited, name) != getattr(written, name)
+    }
 
 
 def describe_hand_edits(project: Project, task: Task, state: State) -> tuple[str, ...]:
     """Return a sentence for each file that a person changed and no run has read yet; writes nothing."""
-    where = _name_file(project, task.id, _TASK)
+    where = name_task_file(project, task.id)
     use = "it is not used, because the task has ended" if state.status in TERMINAL else "the next run uses it"
     try:
         text = redact_text(_read_text(project.layout.task(task.id) / _TASK) or "")
         note = f"{where}: {use}" if _is_edit(project, task, text) else ""
         if note and state.status not in TERMINAL:
-            find_changed_fields(text, task, where)
+            find_changed_fields(text, write_task(task), where)
         return tuple(filter(None, (find_state_edit(project, state), note)))
     except OstlerError as error:
         return (f"{error.message}; correct or delete the file",)
@@ -78,7 +73,7 @@ def _read(project: Project, state: State) -> list[Record]:
     return project.journal.read(state.task)
 
 
-def _read_changed_text(project: Project, task: Task) -> str | None:
+def read_changed_text(project: Project, task: Task) -> str | None:
     """Return the text of a task.md that a person changed; any other is written again. Raises OstlerError."""
     path = project.layout.task(task.id) / _TASK
     written = _read_text(path)
@@ -116,15 +111,10 @@ def _read_text(path: Path) -> str | None:
         raise UsageError(f"{path.name} cannot be read: {error.strerror}") from None
 
 
+def name_task_file(project: Project, task: TaskId) -> str:
+    """Return the path of task.md in messages."""
+    return _name_file(project, task, _TASK)
+
+
 def _name_file(project: Project, task: TaskId, name: str) -> str:
     return str(project.layout.shown_task(task).relative_to(project.layout.root) / name)
-
-
-def _refuse_higher_budget(task: Task, changed: dict[str, object], default: float | None) -> None:
-    """An agent can write the file, and must not raise its own budget, or replace the one of the settings."""
-    limit = default if task.budget_usd is None else task.budget_usd
-    if "budget_usd" not in changed or limit is None:
-        return
-    budget = changed["budget_usd"]
-    if not (isinstance(budget, float | int) and budget <= limit):
-        raise UsageError("the file cannot raise the budget", f"ostler edit {task.id} --budget-usd USD")

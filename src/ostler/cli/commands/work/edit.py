@@ -18,16 +18,18 @@ from ostler.project.tasks.edit import (
     NothingChanged,
     TaskChanges,
     edit_task,
-    find_changed_fields,
     record_edit,
+    record_file_edit,
 )
+from ostler.project.tasks.edited_file import find_changed_fields
 from ostler.prompt.task_text import write_task
 from ostler.secrets.redact import redact_text
 from ostler.views.next_step import next_step
 from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
 
-_DRAFT = "draft.md"  # in the task's directory
+# In the task's directory: a text that was refused, and the text of the task that it started from.
+_DRAFT, _DRAFT_BASE = "draft.md", "draft-base.md"
 
 
 @click.command("edit")
@@ -115,22 +117,35 @@ def command(
 
 def _edit_in_editor(project: Project, task: TaskId) -> TaskView:
     """Open the task, or the draft that was refused before; a text that is refused is kept as a draft."""
-    current, draft = project.task(task), project.layout.task(task) / _DRAFT
-    text = edit_text(_read_draft(draft) or write_task(current), f"{task}.md")
+    record_file_edit(project, task)
+    draft, base = (project.layout.task(task) / name for name in (_DRAFT, _DRAFT_BASE))
+    kept, before = _read(draft), write_task(project.task(task))
+    if kept:
+        # What the draft did not change keeps the values that it has now.
+        before = _read(base) or before
+        shown = project.layout.shown_task(task) / _DRAFT
+        print_hint(f"Continuing with the text that was refused; delete {shown} to start from the task.")
+    text = edit_text(kept or before, f"{task}.md")
     try:
-        view = record_edit(project, task, find_changed_fields(text, current, f"{task}.md"), "editor")
+        view = record_edit(project, task, find_changed_fields(text, before, f"{task}.md"), "editor")
     except NothingChanged:
-        draft.unlink(missing_ok=True)
+        _delete(draft, base)
         raise
     except OstlerError as error:
+        write_projection(base, before.encode())
         write_projection(draft, redact_text(text).encode())
         hint = f"your text is kept; correct it: ostler edit {task}"
         raise UsageError(error.message, hint) from None
-    draft.unlink(missing_ok=True)
+    _delete(draft, base)
     return view
 
 
-def _read_draft(path: Path) -> str:
+def _delete(*paths: Path) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> str:
     try:
         return path.read_text("utf-8", "replace")
     except FileNotFoundError:

@@ -10,6 +10,7 @@ from ostler.cli.terminal.output import print_hint, print_json
 from ostler.config.expect import describe_expected, explain_invalid, nearest
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
+from ostler.model.task import Task
 from ostler.project.decisions.status_words import find_command
 from ostler.project.project import Project
 from ostler.project.tasks.edit import RESETS, NothingChanged, TaskChanges, edit_task
@@ -26,6 +27,7 @@ _ALIASES = {
 }
 _LISTS = ("after", "tags", "phases")
 _FIELDS = TaskChanges.__struct_fields__
+_DEFAULTS = {one.name: one.default for one in msgspec.structs.fields(Task) if isinstance(one.default, str)}
 
 
 @click.command("set")
@@ -86,7 +88,7 @@ def _suggest(name: str) -> str:
 def _read_value(name: str, value: str) -> object:
     if name in _LISTS:
         return [part.strip() for part in value.split(",") if part.strip()]
-    return str(RESETS[name]) if name in RESETS and not value.strip() else value
+    return value if value.strip() else str((RESETS | _DEFAULTS).get(name, value))
 
 
 def _convert(given: dict[str, object]) -> TaskChanges:
