@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
+
+_DAY = timedelta(days=1)
 
 
 class Clock(Protocol):
@@ -51,12 +53,31 @@ def format_local_time(at: float, now: float) -> str:
 
 def read_time(text: str) -> float:
     """Parse a time of today, or a date with or without time; local without a zone. Raises ValueError."""
+    return _read_moment(text)[0].timestamp()
+
+
+def read_next_time(text: str, now: float) -> float:
+    """Parse a time; a time of day that has passed is tomorrow's. Raises ValueError."""
+    moment, is_time_of_day = _read_moment(text)
+    return (moment + _DAY if is_time_of_day and moment.timestamp() <= now else moment).timestamp()
+
+
+def read_last_time(text: str, now: float) -> float:
+    """Parse a time; a time of day that is still to come is yesterday's. Raises ValueError."""
+    moment, is_time_of_day = _read_moment(text)
+    return (moment - _DAY if is_time_of_day and moment.timestamp() > now else moment).timestamp()
+
+
+def _read_moment(text: str) -> tuple[datetime, bool]:
+    """Return the moment, and whether only a time of day was given, which is then today's."""
     today = datetime.now().date().isoformat()
-    for candidate in (text.strip(), f"{today}T{text.strip()}"):
+    for candidate, is_time_of_day in ((text.strip(), False), (f"{today}T{text.strip()}", True)):
         try:
-            return datetime.fromisoformat(candidate).timestamp()
-        except (ValueError, OverflowError):
+            moment = datetime.fromisoformat(candidate)
+            moment.timestamp()  # some dates have none
+        except (ValueError, OverflowError, OSError):
             continue
+        return moment, is_time_of_day
     raise ValueError(text)
 
 

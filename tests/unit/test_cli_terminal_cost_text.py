@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.cli.commands.look.cost import parse_day
 from ostler.cli.terminal.cost_text import describe_budget, describe_row, describe_total
-from ostler.errors import UsageError
 from ostler.views.cost.summary import BudgetView, CostLine
 
 REPORTED = "$2.00, reported by the agents."
@@ -71,10 +69,3 @@ def test_a_budget_with_unknown_attempts() -> None:
     """It states the attempts that are not counted, and the limit per task."""
     printed = describe_budget(BudgetView(0.5, 5.0, "pause", 1.0, 2)).splitlines()
     assert printed[1:] == ["Attempts of unknown cost today: 2, not counted.", "Each task: up to $0.50."]
-
-
-@pytest.mark.parametrize("date", ["tomorrow", "", "2026-13-01", "15.11.2026", "2026-11-15T12:00", "9" * 30])
-def test_an_invalid_day_is_refused(date: str) -> None:
-    """The error shows the expected format."""
-    with pytest.raises(UsageError, match="expected a day"):
-        parse_day(date)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from typing import Any, cast
 
 import msgspec
 
-from ostler.clock import read_time
+from ostler.clock import read_next_time
 from ostler.model.task import Task, to_priority
 from ostler.prompt.task_text import KEY_NAMES
 from ostler.prompt.template import find_template_errors
@@ -70,7 +71,7 @@ def _parse_time(value: object) -> object:
     if not isinstance(value, str):
         return value
     try:
-        return read_time(value)
+        return read_next_time(value, time.time())
     except ValueError:
         raise ValueError("is not a time; use 18:30, 2030-01-31 or 2030-01-31T18:30Z") from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 
-from ostler.clock import read_time
+from ostler.clock import read_last_time, read_next_time
 from ostler.errors import UsageError
 from ostler.model.limits.durations import parse_duration
 
@@ -16,7 +16,8 @@ def parse_since(text: str, option: str = "time") -> float:
     """Return the time of a moment or of an age before now; raise UsageError for anything else."""
     age = _parse(text)
     try:
-        return time.time() - age if age is not None else read_time(text)
+        now = time.time()
+        return now - age if age is not None else read_last_time(text, now)
     except ValueError:
         raise UsageError(
             f"invalid {option} {text!r:.80}", "expected a time such as 2d, 18:30 or 2026-11-16T09:00"
@@ -32,9 +33,9 @@ def parse_age(text: str, option: str = "age") -> float:
 
 
 def parse_start(text: str, option: str = "not_before") -> float:
-    """Return the earliest start of a task; raise UsageError for an invalid time."""
+    """Return the earliest start of a task, in the future if only a time of day is given; raise UsageError."""
     try:
-        return read_time(text)
+        return read_next_time(text, time.time())
     except ValueError:
         expected = "expected a time such as 18:30, 2030-01-31 or 2030-01-31T18:30Z"
         raise UsageError(f'invalid {option} "{text:.80}": {expected}') from None

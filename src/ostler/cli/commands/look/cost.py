@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime
 
 import click
 from msgspec.structs import replace
@@ -13,7 +12,7 @@ from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.cost_text import describe_budget, describe_row, describe_total
 from ostler.cli.terminal.output import print_json, print_text
 from ostler.cli.terminal.text import format_table, format_tokens, format_usd, to_one_line
-from ostler.errors import UsageError
+from ostler.project.decisions.moments import parse_since
 from ostler.store.spending import SpendingReader
 from ostler.views.cost.summary import GROUPS, CostLine, CostView, GroupBy, view_budget, view_cost
 from ostler.views.cost.summary import as_json as cost_json
@@ -31,13 +30,11 @@ OPTIONAL = ("attempts", "to cache", "cached", "in", "out")
     show_default=True,
     help=f"Group by {', '.join(GROUPS)}.",
 )
-@click.option(
-    "--since", metavar="DATE", help="Only attempts that ended on this day or later, such as 2026-11-15."
-)
+@click.option("--since", metavar="TIME", help="Only attempts that ended since then: 2d, 18:30 or a date.")
 @json_option
 def command(by: GroupBy, since: str | None, as_json: bool) -> None:
     """Show tokens and cost, and whether the cost was reported or calculated."""
-    start = parse_day(since)
+    start = None if since is None else parse_since(since, "--since")
     with open_project() as project, SpendingReader(project.layout.database) as spending:
         view = view_cost(spending.ended(start or 0.0), by, start)
         budget = view_budget(project.settings.budget, spending.spent_today(time.time()))
@@ -46,16 +43,6 @@ def command(by: GroupBy, since: str | None, as_json: bool) -> None:
         print_json(cost_json(view))
     else:
         print_view(view, since)
-
-
-def parse_day(date: str | None) -> float | None:
-    """Return the start of a day in local time; raises UsageError for anything else."""
-    if date is None:
-        return None
-    try:
-        return datetime.strptime(date, "%Y-%m-%d").timestamp()
-    except (ValueError, OverflowError, OSError):
-        raise UsageError(f'invalid --since "{date}": expected a day such as 2026-11-15') from None
 
 
 def print_view(view: CostView, since: str | None) -> None:
