@@ -40,6 +40,7 @@ def line(kind: str, **fields: Any) -> dict[str, Any]:
             line("attempt_started", number=1, phase="test", executor="claude", model=""),
             "attempt started #1 test with claude",
         ),
+        (line("task_edited", by="set", text="model: a -> b"), "task edited model: a -> b (set)"),
         (line("task_reopened", by="dependency"), "task reopened by dependency"),
         (line("agent_reported", attempt=1, status="paused", reason="lunch"), "agent reported paused lunch"),
     ],

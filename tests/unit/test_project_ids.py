@@ -17,7 +17,7 @@ from ostler.calls.plugins import PluginRegistry
 from ostler.config.settings import Settings
 from ostler.errors import OstlerError, UsageError
 from ostler.model.call import SessionStarted
-from ostler.model.ids import TaskId, adopt_task_id, is_task_id
+from ostler.model.ids import TaskId, adopt_task_id, explain_ambiguous, is_task_id
 from ostler.model.task import Task
 from ostler.project.agents.agent_session import create_session
 from ostler.project.agents.stored_session import LOG, find_session, output_path, rename_session, save_session
@@ -139,3 +139,10 @@ def test_a_call_without_a_project_refuses_it_too(bad: str, tmp_path: Path) -> No
         asyncio.run(executor.execute("Say hello", task_id=bad))
     executor.close()
     assert runner.commands == []
+
+
+def test_an_ambiguous_prefix_names_how_many_ids_it_has() -> None:
+    """Five of them, and the number of the others."""
+    assert explain_ambiguous("a", ["a1", "a2"]).message == "a is ambiguous: a1, a2"
+    message = explain_ambiguous("a", [f"a{number}" for number in range(9)]).message
+    assert message == "a is ambiguous: a0, a1, a2, a3, a4 and 4 more"

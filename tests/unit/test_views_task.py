@@ -18,6 +18,7 @@ from ostler.model.event import (
     Record,
     TaskClaimed,
     TaskCreated,
+    TaskFailed,
     TaskPaused,
     TaskStarted,
 )
@@ -120,3 +121,11 @@ def test_what_a_task_comes_after_is_shown_and_what_is_left_of_it() -> None:
     shown = view_task(row, [], False, first[1:])
     assert (shown.after, shown.waits_for) == (first, first[1:])
     assert shown.not_before == "1970-01-01T00:00:00.000Z"
+
+
+def test_the_phase_in_which_a_task_failed_is_failed() -> None:
+    """A retry reopens it."""
+    ended = CallEnded("implement", 1, "failed", Code.AGENT_FAILED)
+    assert [one.status for one in view(*BEGUN).phases] == ["pending"]
+    failed = TaskFailed(Code.AGENT_FAILED, "exited with status 3")
+    assert [one.status for one in view(*BEGUN, ended, failed).phases] == ["failed"]

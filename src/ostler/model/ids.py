@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import NewType
 
 from ostler.errors import UsageError
@@ -13,6 +14,7 @@ TaskId = NewType("TaskId", str)
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
 _FOREIGN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _LONGEST = 40
+_SHOWN_IDS = 5  # of those that have an ambiguous prefix
 _LONGEST_SLUG = 24  # ids have up to 40 characters; lists show about this many
 TAIL_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 
@@ -45,6 +47,12 @@ def adopt_task_id(text: str) -> TaskId:
 
     tail = make_id_tail(blake2b(text.encode(), digest_size=4).digest())
     return TaskId(f"{_to_slug(text)[: _LONGEST - len(tail) - 1].rstrip('-')}-{tail}")
+
+
+def explain_ambiguous(text: str, found: Sequence[str]) -> UsageError:
+    """Return the error for a prefix that several ids have."""
+    more = f" and {len(found) - _SHOWN_IDS} more" if len(found) > _SHOWN_IDS else ""
+    return UsageError(f"{text} is ambiguous: {', '.join(found[:_SHOWN_IDS])}{more}", "use a longer prefix")
 
 
 def make_id_tail(data: bytes) -> str:

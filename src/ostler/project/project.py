@@ -27,7 +27,14 @@ from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.budget import find_task_budget
 from ostler.model.event import CallEnded, DecisionRecorded, Event, FeedLine, TaskCreated
 from ostler.model.events.disposal import DisposalEvent, TaskRemoved
-from ostler.model.ids import TaskId, adopt_task_id, make_id_tail, make_task_id, require_task_id
+from ostler.model.ids import (
+    TaskId,
+    adopt_task_id,
+    explain_ambiguous,
+    make_id_tail,
+    make_task_id,
+    require_task_id,
+)
 from ostler.model.notice import AgentReported
 from ostler.model.protection import list_differences
 from ostler.model.rows import build_row, decode_state
@@ -43,7 +50,7 @@ from ostler.project.person import read_user_name
 from ostler.secrets.redact import redact_struct
 from ostler.secrets.registry import SECRETS
 from ostler.store.sqlite import SqliteJournal
-from ostler.views.task import TaskView, add_refused, view_task
+from ostler.views.task import TaskView, add_given, add_refused, view_task
 
 if TYPE_CHECKING:
     from ostler.config.load import Loaded
@@ -172,7 +179,7 @@ class Project:
             self._refuse_removed(TaskId(text))
             named = text[:200] or "with an empty id"
             raise UsageError(f"no task {named}", "run ostler status to see the tasks")
-        raise UsageError(f"{text} is ambiguous: {', '.join(found[:5])}", "use a longer prefix")
+        raise explain_ambiguous(text, found)
 
     def find_removal(self, task: TaskId) -> float | None:
         """Return when a task was removed; its id is not used again."""
@@ -211,7 +218,8 @@ class Project:
         view = self._view(row, self.journal.statuses(row.after), with_attempts=True)
         view = add_refused(view, self.journal.refusals(task))
         unused = self.list_unused_settings(decode_state(row))
-        return replace(view, pending_settings=unused, pool=self.name_pool(self.task(task)))
+        given = replace(self.task(task), budget_usd=self.task_budget(task))
+        return replace(add_given(view, given), pending_settings=unused, pool=self.name_pool(given))
 
     def name_pool(self, task: Task) -> str:
         """Return the worker pool of the task's agents, also while the settings are invalid."""
@@ -378,7 +386,7 @@ class Project:
         found = tuple(dict.fromkeys(self.resolve(task) for task in named))
         after = {row.id: row.after for row in self.journal.open_rows()} | ({of: found} if of else {})
         if found and (cycle := find_cycle(found, after)):
-            raise UsageError(f"dependency cycle: {' -> '.join(cycle)}", "cancel one of these tasks first")
+            raise UsageError(f"dependency cycle: {' -> '.join(cycle)}", "leave out one of these dependencies")
         return found
 
 

@@ -19,6 +19,7 @@ from ostler.model.rows import decode_state
 from ostler.model.sandbox import RefusalKind, RefusedAccess, SandboxRecord
 from ostler.model.state import GateCheck, GateObstacle, GateState, GateVerdict, NamedGate, State
 from ostler.model.status import TERMINAL, TaskStatus
+from ostler.model.task import Task
 from ostler.model.usage import Usage, add_cost
 from ostler.model.warning import LeftFiles, WarningDetail, describe_warnings
 
@@ -98,6 +99,20 @@ class RefusedView(Struct, frozen=True):
     text: str
 
 
+class GivenView(Struct, frozen=True):
+    """Fields that a task sets for its agents; null: as in the settings."""
+
+    role: str
+    executor: str | None
+    model: str | None
+    tier: str | None
+    feature: str | None
+    tags: tuple[str, ...]
+    budget_usd: float | None
+    timeout_seconds: float | None
+    max_retries: int | None
+
+
 class TaskView(Struct, frozen=True, kw_only=True):
     schema: str = "ostler.task/1"
     id: str
@@ -106,6 +121,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     weight: str
     priority: str
     pool: str | None = None  # the worker pool of its agents; null in lists
+    given: GivenView | None = None  # what the task itself sets; null in lists
     phase: str
     iteration: int
     branch: str | None
@@ -233,6 +249,13 @@ def add_refused(view: TaskView, refused: tuple[RefusedAccess, ...]) -> TaskView:
     return replace(view, refused=shown)
 
 
+def add_given(view: TaskView, task: Task) -> TaskView:
+    """Return the view with what the task sets for its agents."""
+    names = (task.executor or None, task.model or None, task.tier or None, task.feature or None)
+    limits = (task.budget_usd, task.timeout_seconds, task.max_retries)
+    return replace(view, given=GivenView(task.role, *names, task.tags, *limits))
+
+
 def as_json(view: TaskView, attempts: bool = True) -> dict[str, object]:
     shown: dict[str, object] = to_builtins(view)
     if not attempts:
@@ -258,7 +281,10 @@ def _phase(state: State, index: int) -> PhaseView:
     by_person = state.review_requested and index == state.phase
     gate_state = phase.gate or GateState("pending")
     gate = _gate("human" if by_person else gate_state.type or planned, gate_state)
-    return PhaseView(phase.id, phase.status, phase.iterations, phase.commit, gate, phase.retries)
+    status = phase.status
+    if index == state.phase and state.status in (TaskStatus.FAILED, TaskStatus.QUARANTINED):
+        status = "failed"  # the core keeps it open for a retry
+    return PhaseView(phase.id, status, phase.iterations, phase.commit, gate, phase.retries)
 
 
 def _named_gates(state: State) -> tuple[NamedGateView, ...]:

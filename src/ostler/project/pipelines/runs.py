@@ -12,7 +12,7 @@ from ostler.engine.pipeline import Pipeline, PipelineStep, build_tasks
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.yaml import Document
 from ostler.model.attempt import TaskRow
-from ostler.model.ids import TaskId, make_id_tail, make_task_id
+from ostler.model.ids import TaskId, explain_ambiguous, make_id_tail, make_task_id
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 from ostler.project.inspection.task import explain_unknown_tier
@@ -95,7 +95,7 @@ def find_run(project: Project, text: str) -> str:
         return text if text in runs else runs[0]
     if not runs:
         raise UsageError(f"no pipeline run {text}", "run ostler pipeline status to see the runs")
-    raise UsageError(f"{text} is ambiguous: {', '.join(runs[:5])}", "use a longer prefix")
+    raise explain_ambiguous(text, runs)
 
 
 def reopen_run(project: Project, run: str) -> list[TaskId]:

@@ -14,7 +14,7 @@ from ostler.cli.terminal.log_lines import LogRenderer, LogStyle, log_style_for
 from ostler.cli.terminal.output import print_hint, print_json
 from ostler.cli.terminal.text import escape_controls
 from ostler.errors import UsageError
-from ostler.model.ids import TaskId
+from ostler.model.ids import TaskId, explain_ambiguous
 from ostler.project.agents.stored_session import (
     LOG,
     RAW,
@@ -59,7 +59,7 @@ def _find(project: Project, name: str) -> TaskId | AgentSession:
         return project.resolve(name)
     if tasks or len(sessions) > 1:
         found = (*tasks, *(one.session_id for one in sessions))
-        raise UsageError(f"{name} is ambiguous: {', '.join(found[:5])}", "use a longer prefix")
+        raise explain_ambiguous(name, found)
     return sessions[0]
 
 

@@ -25,6 +25,7 @@ from ostler.cli.terminal.text import (
 from ostler.errors import WarningCode
 from ostler.model.ids import TaskId
 from ostler.model.sandbox import describe_sandbox
+from ostler.model.task import Task
 from ostler.model.usage import Usage
 from ostler.model.warning import describe_warnings
 from ostler.project.artifacts.task_view import show_task
@@ -32,7 +33,7 @@ from ostler.project.project import Project
 from ostler.views.cost.summary import AttemptCost, CostLine, add
 from ostler.views.gate_check import describe_control, describe_isolation
 from ostler.views.next_step import next_step
-from ostler.views.task import AttemptView, GateView, NamedGateView, PhaseView, TaskView
+from ostler.views.task import AttemptView, GateView, GivenView, NamedGateView, PhaseView, TaskView
 from ostler.views.task import as_json as task_json
 from ostler.views.verdict import format_verdict
 
@@ -116,6 +117,9 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
         "after": ", ".join(f"{one} (waiting)" if one in view.waits_for else one for one in view.after),
         "starts": view.not_before or "",
         "weight": f"{view.weight}, priority {view.priority}" + (f", pool {view.pool}" if view.pool else ""),
+        "agent": format_agent(view.given),
+        "limits": format_limits(view.given),
+        "tags": ", ".join(view.given.tags) if view.given else "",
         "phase": f"{view.phase}, iteration {view.iteration}",
         "branch": view.branch or "",
         "base": format_base(view),
@@ -143,6 +147,25 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
         if value
     ]
     return "\n".join(lines)
+
+
+def format_agent(given: GivenView | None) -> str:
+    """Return the agent that the task names; empty for that of the settings."""
+    if given is None:
+        return ""
+    role = "" if given.role == Task("").role else given.role
+    facts = {"model": given.model, "tier": given.tier, "role": role, "feature": given.feature}
+    named = [f"{name} {value}" for name, value in facts.items() if value]
+    return ", ".join(filter(None, (given.executor, *named)))
+
+
+def format_limits(given: GivenView | None) -> str:
+    """Return the timeout and the retries that the task sets; empty for those of the settings."""
+    if given is None:
+        return ""
+    timeout = "" if given.timeout_seconds is None else f"timeout {given.timeout_seconds:g} s"
+    retries = "" if given.max_retries is None else f"retries {given.max_retries}"
+    return ", ".join(filter(None, (timeout, retries)))
 
 
 def format_prompts(attempts: tuple[AttemptView, ...]) -> str:
