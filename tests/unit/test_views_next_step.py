@@ -106,3 +106,13 @@ def test_each_cause_of_a_gate_that_could_not_run_has_its_step() -> None:
     assert len(set(steps.values())) == len(steps)
     assert all("ostler resume mend-the-gate-ab12" in step for step in steps.values())
     assert "gates.timeout_seconds" in steps["timeout"] and "ostler doctor" in steps["isolation"]
+
+
+def test_a_task_that_starts_later_names_when_and_how_to_start_it_now() -> None:
+    """`ostler run ID` is refused before; a start that has passed is not mentioned."""
+    later = msgspec.structs.replace(view("pending"), not_before="2999-01-31T12:00:00.000Z")
+    assert "from 2999-01-31" in next_step(later) and "ostler set mend-the-gate-ab12 not_before=" in next_step(
+        later
+    )
+    passed = msgspec.structs.replace(later, not_before="2020-01-31T12:00:00.000Z")
+    assert next_step(passed) == "ostler run mend-the-gate-ab12"

@@ -91,7 +91,8 @@ def require_startable(project: Project, task: TaskId, others: list[TaskId]) -> N
         )
     if row.not_before is not None and row.not_before > SystemClock.now():
         raise UsageError(
-            f"{task} starts no earlier than {format_rfc3339(row.not_before)}", f"ostler show {task}"
+            f"{task} starts no earlier than {format_rfc3339(row.not_before)}",
+            f"ostler set {task} not_before=   and run it again",
         )
 
 

@@ -97,6 +97,7 @@ class Situation(Struct, frozen=True, kw_only=True):
     resumes_at: str | None = None
     warnings: tuple[str, ...] = ()
     waits_for: tuple[str, ...] = ()
+    not_before: str | None = None
     held: bool = False
     login_command: str | None = None
     obstacle: GateObstacle | None = None
@@ -122,6 +123,7 @@ def situation_of(view: TaskView) -> Situation:
         resumes_at=view.resumes_at,
         warnings=view.warnings,
         waits_for=view.waits_for,
+        not_before=view.not_before,
         held=view.held,
         login_command=view.login_command,
         obstacle=view.obstacle,
@@ -186,6 +188,9 @@ def _find(task: Situation) -> tuple[str, Asks | None]:
         return f"{FIXES[code]}; then   ostler run {{id}}", asks
     if status is _S.PENDING and task.waits_for:
         return "ostler run --all", asks
+    if status is _S.PENDING and task.not_before and _seconds(task.not_before) > time.time():
+        start = _format_local(task.not_before)
+        return f"ostler run {{id}}   from {start} on   or   ostler set {{id}} not_before=", asks
     if status is _S.COMPLETED and task.branch is None:
         return (f"read {task.output_path}" if task.output_path else ""), asks
     return _STEPS.get(status, ""), asks
@@ -197,4 +202,8 @@ def _describe_login(task: Situation) -> str:
 
 
 def _format_local(rfc3339: str) -> str:
-    return format_local_time(datetime.fromisoformat(rfc3339).timestamp(), time.time())
+    return format_local_time(_seconds(rfc3339), time.time())
+
+
+def _seconds(rfc3339: str) -> float:
+    return datetime.fromisoformat(rfc3339).timestamp()

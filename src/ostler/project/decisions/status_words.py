@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostler.model.status import SPELLINGS, TERMINAL, TaskStatus
+from ostler.model.status import REOPENABLE, SPELLINGS, TERMINAL, TaskStatus
 
 _S = TaskStatus
 _COMMANDS: dict[TaskStatus, str] = {
@@ -23,6 +23,11 @@ _COMMANDS: dict[TaskStatus, str] = {
 }
 
 
+def reopen_command(task: str, status: TaskStatus) -> str:
+    """Return the command that makes an ended task pending again."""
+    return f"ostler retry {task}" if status in REOPENABLE else f"ostler rewind {task} --to PHASE"
+
+
 def find_command(task: str, text: str, now: TaskStatus) -> str:
     """Return the command that leads a task with the status `now` to the named status, or those that exist."""
     word = text.strip().strip("\"'").casefold()
@@ -30,5 +35,5 @@ def find_command(task: str, text: str, now: TaskStatus) -> str:
     if status is None:
         return f"ostler approve, reject, resume, retry, pause, cancel, skip or rewind {task}"
     if now in TERMINAL and status not in TERMINAL:
-        return f"ostler retry {task}"
+        return reopen_command(task, now)
     return _COMMANDS[status].format(id=task)

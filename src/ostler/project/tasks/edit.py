@@ -23,9 +23,10 @@ from ostler.model.event import TaskBlocked, TaskEdited
 from ostler.model.ids import TaskId
 from ostler.model.plan import Plan
 from ostler.model.state import State
-from ostler.model.status import REOPENABLE, TERMINAL
+from ostler.model.status import TERMINAL
 from ostler.model.task import PriorityName, Task, Weight, to_priority
 from ostler.project.decisions.moments import parse_start
+from ostler.project.decisions.status_words import reopen_command
 from ostler.project.inspection.refuse import refuse
 from ostler.project.inspection.task import find_task_errors
 from ostler.project.project import Project
@@ -190,10 +191,9 @@ def build_edit(project: Project, state: State, given: Mapping[str, Any], by: str
     """Return the event of an edit; raises UsageError when nothing changes or a field is fixed."""
     current = project.task(state.task)
     if state.status in TERMINAL:
-        again = "retry ID" if state.status in REOPENABLE else "rewind ID --to PHASE"
         raise UsageError(
             f"{state.task} is {state.status}: only an open task can be edited",
-            f"ostler {again.replace('ID', state.task)}   makes it pending again",
+            f"{reopen_command(state.task, state.status)}   makes it pending again",
         )
     edited = _convert(replace(current, **given))
     edited = replace(edited, title=normalize_title(edited.title))

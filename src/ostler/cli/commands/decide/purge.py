@@ -42,9 +42,9 @@ def command(
     """Delete the files of ended tasks."""
     limit = older_than if older_than is not None else (None if tasks else DEFAULT_AGE)
     age = parse_age(limit, "--older-than") if limit is not None else None
-    _require_confirmation(yes or dry_run, as_json)
     with open_project() as project:
         named = [project.resolve(text) for text in tasks]
+        _require_confirmation(yes or dry_run, as_json)
         finished = [] if dry_run else finish_disposals(project)
         left = [task for task in named if task not in finished]
         plan = PurgePlan()
