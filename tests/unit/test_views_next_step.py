@@ -41,7 +41,8 @@ def test_a_task_that_is_not_done_names_a_command_for_itself(status: str) -> None
 @pytest.mark.parametrize("code", list(Code))
 def test_every_failure_ends_with_the_retry(code: Code) -> None:
     """A cause that must be corrected is before it, or the log."""
-    assert next_step(view("failed", code)).endswith("ostler retry mend-the-gate-ab12")
+    more = " --budget-usd USD" if code is Code.BUDGET_EXCEEDED else ""
+    assert next_step(view("failed", code)).endswith(f"ostler retry mend-the-gate-ab12{more}")
 
 
 def test_the_cause_is_before_the_retry() -> None:
@@ -61,6 +62,7 @@ def test_an_interrupted_task_is_simply_run() -> None:
         ("needs_review", None, ("diff", "approve", "reject")),
         ("paused", None, ("resume",)),
         ("paused", Code.ITERATION_LIMIT, ("log", "resume")),
+        ("paused", Code.BUDGET_EXCEEDED, ("retry",)),
         ("blocked", Code.AGENT_BLOCKED, ("log", "resume")),
         ("blocked", Code.STUCK, ("log", "resume")),
         ("blocked", Code.GATE_REJECTED, ("log", "resume", "approve")),
@@ -111,8 +113,7 @@ def test_each_cause_of_a_gate_that_could_not_run_has_its_step() -> None:
 def test_a_task_that_starts_later_names_when_and_how_to_start_it_now() -> None:
     """`ostler run ID` is refused before; a start that has passed is not mentioned."""
     later = msgspec.structs.replace(view("pending"), not_before="2999-01-31T12:00:00.000Z")
-    assert "from 2999-01-31" in next_step(later) and "ostler set mend-the-gate-ab12 not_before=" in next_step(
-        later
-    )
+    step = next_step(later)
+    assert "from 2999-" in step and "ostler set mend-the-gate-ab12 not_before=" in step
     passed = msgspec.structs.replace(later, not_before="2020-01-31T12:00:00.000Z")
     assert next_step(passed) == "ostler run mend-the-gate-ab12"

@@ -172,6 +172,9 @@ def _find(task: Situation) -> tuple[str, Asks | None]:
         return f"{_describe_login(task)}; then   ostler run {{id}}", asks
     if code is Code.AUTH_FAILED and status in _RETRIED_AFTER_FIX:
         return f"{_describe_login(task)}; then   ostler retry {{id}}", "retry"
+    if code is Code.BUDGET_EXCEEDED and status in _RETRIED_AFTER_FIX:
+        # It also replaces a budget of the settings.
+        return "ostler retry {id} --budget-usd USD", "retry"
     if code and status in _RETRIED_AFTER_FIX and (fix := find_prerequisite(code)):
         return f"{fix}; then   ostler retry {{id}}", "retry"
     if task.held:
