@@ -154,9 +154,10 @@ class PluginThread:
     def _record_failure(self, hook: object, reason: str) -> None:
         self._failures += 1
         failure = f"{type(hook).__name__}: {reason}"
-        self._logger.info("plugin %s failed at %s", self._name, failure)
         if self._failures >= MAX_FAILURES:
             self._disable(f"it failed {MAX_FAILURES} times, last at {failure}")
+        else:
+            self._logger.warning("plugin %s failed at %s", self._name, failure)
 
     def _disable(self, reason: str) -> None:
         if not self.disabled:

@@ -46,7 +46,7 @@ FIXES: dict[Code, str] = {
     _C.ITERATION_LIMIT: "continue it: ostler resume ID; or make the task smaller",
     _C.GATE_REJECTED: "describe what to change: ostler resume ID -m TEXT; or ostler approve ID",
     _C.GATE_UNRUNNABLE: "make the gate's command run here; then ostler retry ID",
-    _C.BUDGET_EXCEEDED: "raise [budget] in ostler.toml, or the budget of the task: ostler retry ID --budget-usd USD",
+    _C.BUDGET_EXCEEDED: "ostler retry ID --budget-usd USD, or raise [budget] in ostler.toml",
     _C.DEPENDENCY_FAILED: "retry the task that failed, or continue without it: ostler resume ID",
     _C.ABORTED: "nothing, or ostler retry ID if it was a mistake",
     _C.INTERRUPTED: "resume it: ostler run --all",
