@@ -190,6 +190,7 @@ def test_a_task_is_not_begun_before_its_time(chosen: World) -> None:
     assert statuses(chosen) == {late: "pending", past: "completed"}
     assert "not before 2999-01-31" in chosen.ostler("status").stdout
     assert "starts no earlier than 2999-01-3" in chosen.ostler("run", late, code=2).stderr
+    assert "not_before=" in chosen.ostler("new", "Later", "--not-before", "2999-01-31").stderr
     assert "invalid --not-before" in chosen.ostler("new", "When", "--not-before", "soon", code=2).stderr
 
 

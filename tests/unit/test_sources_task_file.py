@@ -240,6 +240,7 @@ def test_a_task_of_the_marketing_seed_is_read() -> None:
         ("weight: Large", "weight", "large"),
         ("not-before: 2030-01-01T00:00Z", "not_before", 1893456000.0),
         ("notBefore: 12.5", "not_before", 12.5),
+        ("scheduledFor: 2030-01-01T00:00Z", "not_before", 1893456000.0),
         ("inputs: a.md", "inputs", (Input("a.md"),)),
         ("output: a.md", "output", Output("a.md")),
         ("next: complete", "next", ()),

@@ -125,6 +125,7 @@ _ALIASES = {
     "model_tier": "tier",
     "depends_on": "after",
     "blocked_by": "after",
+    "scheduled_for": "not_before",
     "budget": "budget_usd",
     "timeout": "timeout_seconds",
     "retries": "max_retries",

@@ -23,6 +23,7 @@ from ostler.project.decisions.moments import parse_start
 from ostler.project.preflight import check_new
 from ostler.project.project import Project
 from ostler.secrets.redact import redact_struct
+from ostler.views.next_step import next_step
 from ostler.views.task import as_json as task_json
 
 _NOT_SET = (None, "", ())
@@ -202,6 +203,8 @@ def _describe_next(project: Project, added: Task) -> str:
     view = project.show(added.id)
     if view.held:
         return "A person has to approve it before it starts."
+    if added.not_before is not None:
+        return f"Next: {next_step(view)}"
     return f"Next: ostler run {' '.join((*added.after, added.id))}"
 
 
