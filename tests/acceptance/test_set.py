@@ -160,3 +160,16 @@ def test_a_draft_keeps_values_that_were_set_later(world: World) -> None:
     assert (shown["title"], shown["priority"]) == ("Paint the gate", "P0")
     folder = world.root / ".ostler" / "tasks" / task
     assert "Green." in (folder / "task.md").read_text() and not list(folder.glob("draft*"))
+
+
+def test_an_empty_value_resets_a_field(world: World) -> None:
+    """Also fields whose default is a name; the card shows what the task sets."""
+    task = world.new("Paint", "--priority", "P0", "--weight", "medium", "--role", "reviewer")
+    world.ostler("set", task, "model=big", "tags=a,b", "timeout=90", "retries=1")
+    card = world.ostler("show", task).stdout
+    lines = ("agent     model big, role reviewer", "tags      a, b", "limits    timeout 90 s, retries 1")
+    assert all(line in card for line in lines)
+    world.ostler("set", task, "priority=", "weight=", "role=", "model=", "tags=", "timeout=", "retries=")
+    shown = world.show(task)
+    assert (shown["priority"], shown["weight"], shown["given"]["role"]) == ("P2", "small", "implementer")
+    assert shown["given"]["model"] is None and "agent " not in world.ostler("show", task).stdout
