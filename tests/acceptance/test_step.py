@@ -59,6 +59,7 @@ def test_an_edited_prompt_is_what_the_agent_reads(world: World, tmp_path: Path) 
     assert (place / "current-prompt.md").read_text() == prompts[0].read_text()
     assert "\n+Say it in French.\n" in (place / "prompt-changes.log").read_text()
     assert f"prompt   {place / 'current-prompt.md'}" in ada.seen and "attempt  1" in ada.seen
+    assert "model    the agent's default" in ada.seen
 
 
 def test_stopping_leaves_the_task_to_be_resumed(world: World) -> None:

@@ -169,7 +169,8 @@ def _format_tool(event: ToolCallEvent) -> str:
 def _format_model(data: PromptData) -> str:
     if data.model_id and data.model_id != data.model:
         return f"{data.model} ({data.model_id})"
-    return data.model or "the agent's default"
+    # Without a model, its entry has the name of the agent.
+    return data.model if data.model not in ("", data.executor) else "the agent's default"
 
 
 def _format_excerpt(prompt: str) -> str:
