@@ -61,6 +61,8 @@ def test_a_synonym_names_commands_that_exist(name: str) -> None:
         ("hide", 'unknown command "hide": use ostler archive'),
         ("stop", 'unknown command "stop": use ostler cancel, or ostler pause to continue later'),
         ("logs", 'unknown command "logs": use ostler log'),
+        ("transcript", 'unknown command "transcript": use ostler log ID, or ostler show ID --attempt N'),
+        ("task show", 'unknown command "task show": use ostler show ID'),
         ("task add", 'unknown command "task add": use ostler new TITLE'),
         ("task", 'unknown command "task": use ostler status, ostler new or ostler set'),
         ("dashboard", 'unknown command "dashboard": use ostler serve, or ostler watch in the terminal'),
