@@ -185,7 +185,9 @@ def test_a_purge_leaves_new_needed_and_open_tasks(world: World) -> None:
 
 
 def test_a_purge_without_a_terminal_needs_yes(world: World) -> None:
-    """Exit 2 with the commands, before anything is deleted."""
+    """Exit 2 with the commands, before anything is deleted; an unknown id is named first."""
+    world.new("Paint")
+    assert "no task nope" in world.ostler("purge", "nope", code=2).stderr
     for options in ((), ("--json",)):
         refused = world.ostler("purge", *options, code=2).stderr
         assert "--dry-run" in refused and "--yes" in refused
