@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,6 +113,13 @@ def test_a_receiver_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> No
     assert "the receiver of a state event of t failed" in caplog.text
 
 
+@pytest.mark.parametrize("receiver", [3, "bus", object()])
+def test_a_receiver_that_cannot_receive_is_refused(receiver: Any) -> None:
+    """At once, and not with each event."""
+    with pytest.raises(UsageError, match="cannot receive events"):
+        EventPublisher(receiver)
+
+
 # template.go: variable substitution
 
 
@@ -147,6 +155,11 @@ def test_an_unknown_variable_is_an_error() -> None:
     """With a suggestion."""
     with pytest.raises(UsageError, match=r"unknown variable \{\{TASK_IDD\}\}; did you mean TASK_ID"):
         render_template("{{TASK_IDD}}", {})
+
+
+def test_variables_of_ones_own() -> None:
+    """RenderTemplate(template, vars): a name in vars is known."""
+    assert render_template("{{ENV}} of {{TASK_ID}}", {"ENV": "staging"}) == "staging of "
 
 
 # retry.go: context file I/O

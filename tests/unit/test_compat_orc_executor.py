@@ -74,6 +74,27 @@ def test_execute_task_runs_every_phase(root: Path) -> None:
     assert sum(one.data["total"] for one in events if one.type == "tokens") > 0
 
 
+def test_the_events_of_returned_and_waiting_work(root: Path) -> None:
+    """A return has its reason, and a human gate is a state; no event names a phase that was not called."""
+    gates = '[gates]\ncontrol = false\n[gates.commands]\nimplement = "test $(cat a.txt) = ok"\n'
+    (root / "ostler.toml").write_text(SCRIPTED + gates)
+    events: list[Event] = []
+    task = Task("Fix it", DONE, TaskId("fix-it-1"))
+    asyncio.run(engine(root, events.append, max_retries=1).execute_phase(task, "implement"))
+    failed = [one.data["error"] for one in events if one.data.get("status") == "failed"]
+    reason = "`test $(cat a.txt) = ok` exited with 1"
+    assert failed == [f"{reason}; retried from implement", f"GATE_REJECTED: {reason}"]
+    events.clear()
+    (root / "ostler.toml").write_text(SCRIPTED + '[gates.phases]\nimplement = "human"\n')
+    task = Task("Fix it", DONE, TaskId("fix-it-2"))
+    asyncio.run(engine(root, events.append).execute_phase(task, "implement"))
+    assert events[-1].data == {"state": "needs_review"}
+    events.clear()
+    (root / "ostler.toml").write_text(SCRIPTED)
+    asyncio.run(engine(root, events.append).execute_phase(Task("x", DONE, TaskId("fix-it-3")), "implement"))
+    assert "test" not in {one.data["phase"] for one in events if one.type == "phase"}
+
+
 def test_a_slow_receiver_does_not_delay_the_run(root: Path) -> None:
     """The task is completed while the receiver handles its first event; it gets the others afterwards."""
     state = root / ".ostler/tasks/task-001/state.yaml"

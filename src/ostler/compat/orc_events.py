@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, cast
 
 from msgspec import Struct
 
+from ostler.errors import UsageError
 from ostler.model.attempt import Attempt
 from ostler.model.event import FeedEvent, FeedLine, decode_event
 from ostler.model.ids import TaskId
@@ -39,7 +40,13 @@ class EventPublisher:
     """Sends events to a publisher or a function; with None every method does nothing."""
 
     def __init__(self, publisher: Publisher | Callable[[Event], object] | None = None) -> None:
-        self._publish = cast("Callable[[Event], object] | None", getattr(publisher, "publish", publisher))
+        receiver = getattr(publisher, "publish", publisher)
+        if receiver is not None and not callable(receiver):
+            raise UsageError(
+                f"a {type(publisher).__name__} cannot receive events",
+                "pass a function, an object with publish, or None",
+            )
+        self._publish = cast("Callable[[Event], object] | None", receiver)
 
     def publish(self, event: Event) -> None:
         """Send an event; an error of the receiver is logged and does not end the run."""
@@ -104,6 +111,8 @@ class FeedTranslator:
         self._publisher = publisher
         self._position = 0
         self._phase = ""
+        self._starting = ""
+        self._reason = ""  # of the last rejection
         self._attempt: Attempt | None = None
         while lines := self._read():
             self._position = lines[-1].position
@@ -123,14 +132,22 @@ class FeedTranslator:
         self._phase = event.phase or self._phase
         match event.type:
             case "phase_started":
-                send.phase_start(task, event.phase)
+                self._starting = event.phase  # execute_phase stops before the first call of the next phase
             case "phase_completed":
                 send.phase_complete(task, event.phase, event.commit)
             case "phase_failed":
                 send.phase_failed(task, event.phase, event.error_text)
+            case "gate_decided":
+                self._reason = event.reason if event.verdict == "fail" else ""
+            case "decision_recorded" if event.verb == "reject":
+                self._reason = event.text
             case "phase_retried":
-                send.phase_failed(task, event.phase, f"retried from {event.to}")
+                reason = event.message or self._reason
+                send.phase_failed(task, event.phase, f"{reason or 'failed'}; retried from {event.to}")
             case "attempt_started" | "attempt_ended":
+                if self._starting:
+                    send.phase_start(task, self._starting)
+                    self._starting = ""
                 self._send_transcript(event)
             case "tool_used":
                 self._transcribe("tool", f"{event.tool} {event.detail}".strip())
@@ -144,7 +161,7 @@ class FeedTranslator:
                 send.error(task, self._phase, event.error_text or event.type)
             case _:
                 pass
-        if event.type.startswith("task_"):
+        if event.type.startswith("task_") or event.type == "gate_waiting":
             send.state(task, str(self._project.state(task).status))
 
     def _send_transcript(self, event: FeedEvent) -> None:

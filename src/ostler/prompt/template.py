@@ -79,16 +79,16 @@ def list_variables(template: Template) -> set[str]:
     return {tag.name for tag in _find_tags(template.text)}
 
 
-def check_template(template: Template) -> None:
+def check_template(template: Template, known: frozenset[str] = KNOWN) -> None:
     """Raise UsageError with one line per error."""
-    found = islice(find_template_errors(template.text), _MAX_ERRORS)
+    found = islice(find_template_errors(template.text, known), _MAX_ERRORS)
     if mistakes := [f"{template.source}:{line}: {what}" for line, what in found]:
-        raise _invalid("\n".join(mistakes), f"known variables: {', '.join(sorted(KNOWN))}")
+        raise _invalid("\n".join(mistakes), f"known variables: {', '.join(sorted(known))}")
 
 
 def render_template(text: str, variables: Mapping[str, str]) -> str:
-    """Replace each variable once; the inserted text is not parsed again."""
-    check_template(Template(text, "template"))
+    """Replace each variable once; the inserted text is not parsed again. A name with a value is known."""
+    check_template(Template(text, "template"), KNOWN | variables.keys())
     parts: list[str] = []
     hidden = at = 0  # open sections without a value, and the end of the last tag
     for tag in _find_tags(text):
@@ -137,14 +137,14 @@ def _find_tags(text: str) -> Iterator[_Tag]:
             yield _Tag(found.start(), found.end(), alone_kind, alone_name, newline)
 
 
-def find_template_errors(text: str) -> Iterator[tuple[int, str]]:
+def find_template_errors(text: str, known: frozenset[str] = KNOWN) -> Iterator[tuple[int, str]]:
     """Yield each mistake with its line in the text."""
     open_sections: list[tuple[int, str]] = []
     line, counted = 1, 0
     for tag in _find_tags(text):
         line, counted = line + text.count("\n", counted, tag.start), tag.start
-        if tag.name not in KNOWN:
-            yield line, _describe_unknown(tag.name)
+        if tag.name not in known:
+            yield line, _describe_unknown(tag.name, known)
         if tag.kind == "#":
             open_sections.append((line, tag.name))
         elif tag.kind == "/" and (not open_sections or open_sections.pop()[1] != tag.name):
@@ -153,8 +153,8 @@ def find_template_errors(text: str) -> Iterator[tuple[int, str]]:
         yield opened, f"{{{{#{name}}}}} is not closed"
 
 
-def _describe_unknown(name: str) -> str:
-    meant = nearest(name.upper(), sorted(KNOWN))
+def _describe_unknown(name: str, known: frozenset[str]) -> str:
+    meant = nearest(name.upper(), sorted(known))
     return f"unknown variable {{{{{name}}}}}" + (f"; did you mean {meant}?" if meant else "")
 
 
