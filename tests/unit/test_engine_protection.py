@@ -77,6 +77,9 @@ def settings(**gates: object) -> Settings:
         ({"commands": {"test": "x"}, "phases": {"test": "ai"}}, Gate("ai", command="x")),
         ({"commands": {"test": "x"}, "phases": {"test": "skip"}}, NO_GATE),
         ({"phases": {"test": "human"}, "weights": {"small": "auto"}}, Gate("auto")),
+        ({"phases": {"test": "skip"}, "weights": {"small": "human"}}, Gate("human")),
+        ({"phases": {"test": "skip"}, "weights": {"small": "auto"}}, NO_GATE),
+        ({"phases": {"test": "skip"}, "weights": {"small": "command"}}, NO_GATE),
     ],
 )
 def test_a_command_is_switched_off_by_its_own_name_only(gates: dict[str, object], expected: Gate) -> None:

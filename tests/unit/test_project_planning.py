@@ -83,6 +83,15 @@ def test_gates_weight_over_phase_over_default(
     assert plan.max_phase_retries == retries
 
 
+@pytest.mark.parametrize("key", ["default", "weights.small"])
+def test_a_command_gate_needs_a_command(tmp_path: Path, key: str) -> None:
+    """Before anything runs: the task would stop after its work is done."""
+    toml = f'[gates]\n{key} = "command"\n[gates.commands]\nimplement = "true"\n'
+    with pytest.raises(UsageError, match="gate of test is command, but it has no command") as found:
+        planned(tmp_path, toml)
+    assert found.value.hint == f"set gates.commands.test, or change gates.{key}"
+
+
 def test_options_of_a_phase(tmp_path: Path) -> None:
     """C94: iterations, checkpoint, role; a phase is after its dependencies."""
     toml = (

@@ -31,9 +31,11 @@ def plan_task(task: Task, loaded: Loaded, root: Path) -> Plan:
     _refuse_unused_prompts(task, plain)
     for phase in plain.phases:
         _check_template(phase.id, task, loaded, root)
+    phases = tuple(_configure_phase(phase, task, settings) for phase in plain.phases)
+    _require_commands(phases, task, settings)
     return replace(
         plain,
-        phases=tuple(_configure_phase(phase, task, settings) for phase in plain.phases),
+        phases=phases,
         merge_gate=choose_merge_gate(settings),
         publish=settings.git.on_complete,
         max_phase_retries=_choose_max_retries(loaded),
@@ -55,6 +57,16 @@ def _configure_phase(plain: Phase, task: Task, settings: Settings) -> Phase:
         role=options.role or usual_role,
         prompt=task.prompts.get(plain.id, ""),
     )
+
+
+def _require_commands(phases: tuple[Phase, ...], task: Task, settings: Settings) -> None:
+    """Refuse a `command` gate without a command: it would stop the task after the work is done."""
+    for phase in phases:
+        if phase.gate.type == "command" and not phase.gate.command:
+            by_weight = task.weight in settings.gates.weights
+            key = f"gates.weights.{task.weight}" if by_weight else "gates.default"
+            hint = f"set gates.commands.{phase.id}, or change {key}"
+            raise UsageError(f"the gate of {phase.id} is command, but it has no command", hint)
 
 
 def _check_template(phase: str, task: Task, loaded: Loaded, root: Path) -> None:

@@ -26,12 +26,21 @@ def choose_gate(name: str, weight: Weight, settings: Settings) -> Gate:
     gates = settings.gates
     command, named = gates.commands.get(name, ""), gates.phases.get(name)
     if named == "skip":
-        return NO_GATE
+        return _choose_by_weight(name, weight, settings)
     default = _PROFILES[settings.phases.profile].get(name, gates.default)
     kind = gates.weights.get(weight) or named or ("command" if command else default)
     if command and kind in ("auto", "skip"):
         kind = "command"
     return Gate(kind, gates.criteria.get(name, ()), command)
+
+
+def _choose_by_weight(name: str, weight: Weight, settings: Settings) -> Gate:
+    """Return the gate of a phase that is set to `skip`: that of the weight has precedence over it."""
+    gates = settings.gates
+    kind = gates.weights.get(weight, "skip")
+    command = gates.commands.get(name, "") if kind == "command" else ""
+    checks = kind in ("ai", "human") or bool(command)
+    return Gate(kind, gates.criteria.get(name, ()), command) if checks else NO_GATE
 
 
 def choose_merge_gate(settings: Settings) -> Gate:
