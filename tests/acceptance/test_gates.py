@@ -74,3 +74,15 @@ def test_kill_during_a_gate_asks_it_once_more(world: World, tmp_path: Path) -> N
     assert [event["type"] for event in world.events(task)].count("gate_decided") == 1
     assert world.git("rev-list", "--count", f"main..{shown['branch']}").strip() == "1"
     assert list((tmp_path / "temporary").glob("ostler-gate-*")) == []
+
+
+def test_show_has_the_checks_that_passed_and_no_phase_that_runs_by_itself(world: World) -> None:
+    """A phase of a task that waits has the status of the task, not `running`."""
+    (world.root / "ostler.toml").write_text(
+        '[gates.checks.lint]\ncommand = "true"\n[gates.phases]\ntest = "human"\n'
+    )
+    task = world.new("Add a greeting", "--phases", "implement,test")
+    world.ostler("run", task, code=4)
+    shown = world.ostler("show", task).stdout
+    assert "auto: pass, checks: lint (block): true" in shown
+    assert [line.split()[1] for line in shown.splitlines() if line.startswith("test ")] == ["needs_review"]

@@ -7,12 +7,14 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from ostler.errors import Code
-from ostler.model.state import GateObstacle
+from ostler.model.plan import GateType
+from ostler.model.state import GateObstacle, GateVerdict
 from ostler.model.status import TaskStatus
-from ostler.views.next_step import next_step
-from ostler.views.task import TaskView
+from ostler.views.next_step import advise, next_step, situation_in
+from ostler.views.task import GateView, PhaseView, TaskView, as_json
 
 _FACTS: dict[str, Any] = {"id": "mend-the-gate-ab12", "title": "", "message": "", "phase": "implement"}
 _EMPTY: dict[str, Any] = {"branch": None, "commit": None, "worktree": None, "session_id": None}
@@ -82,6 +84,29 @@ def test_a_task_that_waits_for_a_person_names_the_commands(
 def test_a_paused_task_can_be_answered() -> None:
     """An agent pauses to ask: the step names the option for the answer."""
     assert next_step(view("paused", None)) == "ostler resume mend-the-gate-ab12   with -m TEXT to answer"
+
+
+@pytest.mark.parametrize(
+    ("phase", "kind", "verdict", "status", "step"),
+    [
+        ("spec", "human", "pending", "needs_review", "ostler log {id}   shows the answer of spec; then"),
+        ("spec", "human", "pass", "needs_review", "ostler diff {id}   and then"),  # publishing
+        ("implement", "human", "pending", "needs_review", "ostler diff {id}   and then"),
+        ("implement", "ai", "fail", "blocked", "ostler log {id}   shows the findings; then"),
+        ("implement", "human", "pending", "blocked", "ostler diff {id}   and then"),  # by a timeout
+        ("spec", "human", "fail", "blocked", "ostler log {id}   shows the answer of spec; then"),
+        ("implement", "command", "fail", "blocked", "ostler log {id}   and .ostler/tasks/{id}/gates   show"),
+    ],
+)
+def test_a_decision_names_what_shows_the_work(
+    phase: str, kind: GateType, verdict: GateVerdict, status: str, step: str
+) -> None:
+    """The answer of a phase that only writes a text, the findings of a reviewer, or the diff."""
+    gate = GateView(kind, verdict, "", None)
+    code = Code.GATE_REJECTED if status == "blocked" else None
+    task = replace(view(status, code), phase=phase, phases=(PhaseView(phase, "running", 1, None, gate),))
+    assert next_step(task).startswith(step.format(id=task.id))
+    assert next_step(task) == advise(situation_in(as_json(task))).text
 
 
 def test_a_task_that_comes_after_others_names_them() -> None:

@@ -13,14 +13,16 @@ from msgspec import Struct
 from ostler.clock import format_local_time
 from ostler.errors import Code, WarningCode, needs_account_fix
 from ostler.model.fix import FIXES, find_prerequisite
+from ostler.model.plan import GateType
 from ostler.model.state import GateObstacle
 from ostler.model.status import EXECUTABLE, TaskStatus
-from ostler.views.task import TaskView
+from ostler.views.task import GateView, PhaseView, TaskView
 
 Asks = Literal["approve", "reply", "resume", "retry"]
 """The decision that a person can make with one button."""
 
 _S = TaskStatus
+_DECIDE = "   ostler approve {id}   or   ostler reject {id} -m TEXT"
 _STEPS: dict[TaskStatus, str] = {
     _S.PENDING: "ostler run {id}",
     _S.ASSIGNED: "ostler run {id}",
@@ -33,7 +35,7 @@ _STEPS: dict[TaskStatus, str] = {
     _S.ABANDONED: "ostler retry {id}",
     _S.BLOCKED: "ostler log {id}   and then   ostler resume {id} -m TEXT",
     _S.PAUSED: "ostler resume {id}   with -m TEXT to answer",
-    _S.NEEDS_REVIEW: "ostler diff {id}   and then   ostler approve {id}   or   ostler reject {id} -m TEXT",
+    _S.NEEDS_REVIEW: f"ostler diff {{id}}   and then{_DECIDE}",
     _S.DEFERRED: "ostler run {id}   when the limit ends",
 }
 _ASKS: dict[TaskStatus, Asks] = {
@@ -63,6 +65,14 @@ _BLOCKED: dict[Code, tuple[str, Asks]] = {
         "reply",
     ),
 }
+# GATE_REJECTED: what shows why, for gates without the output of a command
+_REJECTED: dict[GateType, str] = {
+    "ai": "ostler log {id}   shows the findings; then   ostler resume {id} -m TEXT   or   "
+    "ostler approve {id}",
+    "human": "ostler diff {id}   and then   ostler approve {id}   or   ostler resume {id} -m TEXT",
+}
+# Phases whose result is their answer, which no diff contains.
+_TEXT_PHASES = frozenset({"research", "spec", "design", "review"})
 _ACCEPT = "ostler config accept"
 # Of a file in the directory of the task that a person changed.
 _CHANGED_FILE = "correct or delete the file that the reason names; then   ostler resume {id}"
@@ -72,7 +82,8 @@ _OBSTACLES: dict[GateObstacle, str] = {
     "missing program": "install the program, add it to [workspace] link, or correct the gate's command "
     "(and   ostler config accept); then",
     "isolation": "ostler doctor   shows what the isolation of gates needs; then",
-    "timeout": "raise gates.timeout_seconds, or make the gate's command faster; then",
+    "timeout": "raise gates.timeout_seconds (of a check: gates.checks.NAME.timeout_seconds), or make the "
+    "command faster; then",
     "network": "check the connection; then",
     "killed": "free memory, or find what killed the gate's command; then",
     "refused": "allow what the sandbox refused with the setting that   ostler show {id}   names, then   "
@@ -103,6 +114,13 @@ class Situation(Struct, frozen=True, kw_only=True):
     obstacle: GateObstacle | None = None
     pending_settings: tuple[str, ...] = ()
     purged_at: str | None = None
+    phase: str = ""
+    phases: tuple[PhaseView, ...] = ()
+
+    @property
+    def gate(self) -> GateView | None:
+        """The gate of the current phase."""
+        return next((one.gate for one in self.phases if one.id == self.phase), None)
 
 
 class Advice(Struct, frozen=True):
@@ -129,6 +147,8 @@ def situation_of(view: TaskView) -> Situation:
         obstacle=view.obstacle,
         pending_settings=view.pending_settings,
         purged_at=view.purged_at,
+        phase=view.phase,
+        phases=view.phases,
     )
 
 
@@ -144,7 +164,7 @@ def advise(task: Situation) -> Advice:
     if task.pending_settings and _ACCEPT not in text:
         text = f"{_ACCEPT}   uses the changed settings; then   {text}"
     first = next(iter(task.waits_for), "ID")
-    return Advice(text.format(id=task.id, first=first), asks)
+    return Advice(text.format(id=task.id, first=first, phase=task.phase), asks)
 
 
 def next_step(view: TaskView) -> str:
@@ -162,6 +182,8 @@ def _find(task: Situation) -> tuple[str, Asks | None]:
         return _OBSTACLES[task.obstacle] + _RUN_GATE_AGAIN, "approve"
     if code is Code.TASK_NOT_EXECUTABLE and status is _S.BLOCKED:
         return _CHANGED_FILE, "resume"
+    if code is Code.GATE_REJECTED and status is _S.BLOCKED and (text := _describe_rejection(task)):
+        return text, "approve"
     if code and status is _S.BLOCKED and code in _BLOCKED:
         return _BLOCKED[code]
     if code in _NO_PROGRESS and WarningCode.PERMISSION_DENIED in task.warnings:
@@ -180,10 +202,9 @@ def _find(task: Situation) -> tuple[str, Asks | None]:
     if task.held:
         return "ostler approve {id}   to let it start, or   ostler reject {id} -m TEXT", asks
     if status is _S.NEEDS_REVIEW and task.output_path:
-        return (
-            f"read {task.output_path}; then   ostler approve {{id}}   or   ostler reject {{id}} -m TEXT",
-            asks,
-        )
+        return f"read {task.output_path}; then{_DECIDE}", asks
+    if status is _S.NEEDS_REVIEW and task.phase in _TEXT_PHASES and _asks_person(task.gate):
+        return f"ostler log {{id}}   shows the answer of {{phase}}; then{_DECIDE}", asks
     if status is _S.DEFERRED and task.resumes_at:
         more = _RAISE_BUDGET if code is Code.BUDGET_EXCEEDED else ""
         return f"ostler run {{id}}   from {_format_local(task.resumes_at)} on{more}", asks
@@ -197,6 +218,20 @@ def _find(task: Situation) -> tuple[str, Asks | None]:
     if status is _S.COMPLETED and task.branch is None:
         return (f"read {task.output_path}" if task.output_path else ""), asks
     return _STEPS.get(status, ""), asks
+
+
+def _asks_person(gate: GateView | None) -> bool:
+    return gate is not None and gate.type == "human" and gate.verdict == "pending"
+
+
+def _describe_rejection(task: Situation) -> str:
+    """Return the step after a rejection that is about the current phase; empty: any other one."""
+    gate = task.gate
+    if gate is None or gate.verdict not in ("fail", "pending") or gate.check is not None:
+        return ""
+    if gate.type == "human" and task.phase in _TEXT_PHASES:
+        return _REJECTED["ai"].replace("findings", "answer of {phase}")
+    return _REJECTED.get(gate.type, "")
 
 
 def _describe_login(task: Situation) -> str:

@@ -130,8 +130,8 @@ def describe_conflict(
     """Return the conflict with the names of both branches."""
     message = f"{branch} and {target} both changed {format_files(conflict.files)}; nothing was merged"
     hint = (
-        'run ostler resume -m "..." to let an agent resolve it;'
-        f" or merge {target} in the worktree, then run ostler resume"
+        "let an agent resolve it with ostler resume ID -m TEXT;"
+        f" or merge {target} in the worktree, then run ostler resume ID"
     )
     return MergeConflict(message, hint, conflict.files, conflict_commit)
 

@@ -25,6 +25,7 @@ from ostler.cli.terminal.text import (
 from ostler.errors import WarningCode
 from ostler.model.ids import TaskId
 from ostler.model.sandbox import describe_sandbox
+from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 from ostler.model.usage import Usage
 from ostler.model.warning import describe_warnings
@@ -70,7 +71,7 @@ def command(
         return
     print_text(format_card(view, budget_usd))
     if len(view.phases) > 1 or any(one.gate.verdict != "not_checked" for one in view.phases):
-        print_text("\n" + format_phases(view.phases))
+        print_text("\n" + format_phases(view.phases, view.status))
     if view.gates:
         print_text("\n" + format_named_gates(view.gates))
     if weakened := format_weakened(view.phases, view.gates):
@@ -248,11 +249,13 @@ def _indent_lines(value: str) -> str:
     )
 
 
-def format_phases(phases: tuple[PhaseView, ...]) -> str:
+def format_phases(phases: tuple[PhaseView, ...], status: TaskStatus) -> str:
+    # A started phase of a task that no run works on is not running: it has the status of the task.
+    current = "running" if status in (TaskStatus.IN_PROGRESS, TaskStatus.ASSIGNED) else str(status)
     rows = [
         (
             one.id,
-            one.status,
+            current if one.status == "running" else one.status,
             str(one.iterations or ""),
             (one.commit or "")[:10],
             to_one_line(_format_gate(one.gate)),
@@ -267,10 +270,13 @@ def format_phases(phases: tuple[PhaseView, ...]) -> str:
 
 def _format_gate(gate: GateView) -> str:
     """Return the gate's type, verdict and reason; empty for a gate that is not reached yet."""
-    if gate.type in ("auto", "skip") and gate.verdict in ("pass", "pending"):
+    # A pass that names neither criteria nor checks is one of an older version, which checked nothing.
+    unchecked = gate.verdict == "pending" or (gate.verdict == "pass" and not gate.reason and not gate.checks)
+    if gate.type in ("auto", "skip") and unchecked:
         return ""
     verdict = format_verdict(gate.verdict, gate.by, gate.original)
-    facts = (f"{gate.type}: {format_reason(verdict, gate.reason)}", describe_isolation(gate.check))
+    checks = f"checks: {'; '.join(gate.checks)}" if gate.checks and gate.verdict == "pass" else ""
+    facts = (f"{gate.type}: {format_reason(verdict, gate.reason)}", checks, describe_isolation(gate.check))
     return ", ".join(one for one in (*facts, describe_control(gate.check)) if one)
 
 
