@@ -168,7 +168,9 @@ def test_a_tester_that_blocks_sends_the_work_back(world: WorkflowWorld) -> None:
     world.ostler("run", task)
     shown = world.show(task)
     assert [attempt["phase"] for attempt in shown["attempts"]] == ["implement", "test", "implement", "test"]
-    assert "add(0, 0) is 1" in world.received_prompts()[2]
+    again, checked = world.received_prompts()[2:]
+    assert "add(0, 0) is 1" in again and "the work is back in implement" in again
+    assert "implement has repeated its work since. The reason: add(0, 0) is 1" in checked
     assert (shown["status"], world.read(task)) == ("completed", RIGHT)
 
 

@@ -97,6 +97,7 @@ def test_findings_of_an_ai_gate_reach_the_same_session(world: World) -> None:
     assert world.show(task)["status"] == "completed"
     check_continued(world, task, "- No oil.")
     reviews = calls_of(world, task, "implement-gate")
+    assert [one["iteration"] for one in reviews] == [1, 2]
     sessions = [one["session_id"] for one in (*reviews, calls_of(world, task)[0])]
     assert len(set(sessions)) == 3
 

@@ -116,16 +116,16 @@ def test_an_answer_reaches_the_agent_that_asked(world: World) -> None:
 
 
 def test_more_iterations_are_given_by_resume(world: World) -> None:
-    """At the limit the task waits, exit 5; resumed it has as many again."""
-    world.behave(fault="no_mark", edits={})
+    """At the limit the task waits, exit 5; resumed it has as many again, each with the text."""
+    world.behave(plan=[*[{"fault": "no_mark", "edits": {}}] * 6, "ok"])
     task = world.new("Slow going", "--weight", "trivial")
     world.ostler("run", task, code=5)
     used = world.show(task)["iteration"]
-    world.behave()
-    world.ostler("resume", task)
+    world.ostler("resume", task, "-m", "Use blue.")
     world.ostler("run", task)
     shown = world.show(task)
-    assert (shown["status"], shown["iteration"]) == ("completed", used + 1)
+    assert (shown["status"], shown["iteration"]) == ("completed", used + 2)
+    assert ["Use blue." in text for text in prompts(world, task)] == [False] * used + [True] * 2
 
 
 @pytest.mark.full

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from ostler.model.task import Task
 from ostler.prompt.builder import CallHistory, build_prompt, describe_interruption
@@ -120,3 +121,22 @@ def test_the_last_answer_is_bounded_and_has_no_mark() -> None:
     )
     prompt = build_prompt(TASK, PLACE, CallHistory(iteration=2, last_answer=last))
     assert len(prompt) < 50_000 and "<test_complete>" not in prompt and "characters are left out" in prompt
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [{"missing": "Every file is as it was."}, {"feedback": "Use blue."}, {"interruption": "It was killed."}],
+)
+def test_only_an_answer_without_a_mark_is_asked_for_it(reason: dict[str, str]) -> None:
+    """A new session that has another reason is not told that its answer had no mark."""
+    ask = "You have not stated whether the work is complete"
+    assert ask in build_prompt(TASK, PLACE, CallHistory(iteration=2, last_answer="half"))
+    prompt = build_prompt(TASK, PLACE, CallHistory(iteration=2, last_answer="half", **reason))
+    assert ask not in prompt and "half" in prompt
+
+
+def test_a_new_session_gets_earlier_feedback_too() -> None:
+    """A session that has the task received it; a new one in the same phase did not."""
+    past = CallHistory(iteration=3, earlier_feedback=("Use blue.",), feedback="And green.\n")
+    assert "## Feedback from a person\n\nUse blue.\n\nAnd green.\n" in build_prompt(TASK, PLACE, past)
+    assert "Use blue" not in build_prompt(TASK, PLACE, replace(past, session_has_task=True))

@@ -39,13 +39,13 @@ def test_missing_values_are_stated() -> None:
     """A missing reason or output is stated."""
     text = format_retry_file("test", "implement", 1, 0.0, " ", "")
     assert "None was given." in text and "There was none." in text
-    assert "no reason was given" in format_retry_note(Retry("test", "implement", 1, ""))
+    assert "no reason was given" in format_retry_note(Retry("test", "implement", 1, ""), "implement")
 
 
 def test_the_prompt_gets_the_end_of_a_long_output() -> None:
     """The end of the output, and the path of the rest."""
     retry = Retry("test", "implement", 1, "why " * 999, "BEGIN" + "x" * 100_000 + "2 failed", "/t/file.md")
-    note = format_retry_note(retry)
+    note = format_retry_note(retry, "implement")
     assert len(note) < 10_000 and "2 failed" in note and "BEGIN" not in note and "/t/file.md" in note
     assert len(shorten_retry_output(retry)) < 8_100
 
@@ -53,14 +53,26 @@ def test_the_prompt_gets_the_end_of_a_long_output() -> None:
 @given(st.text(alphabet="`~ax\n"))
 def test_no_output_breaks_out_of_its_block(output: str) -> None:
     """No fence in the output closes the block."""
-    note = format_retry_note(Retry("test", "implement", 1, "it failed", output, "/t/file.md"))
+    note = format_retry_note(Retry("test", "implement", 1, "it failed", output, "/t/file.md"), "implement")
     assert "The full text is in /t/file.md." in strip_code(note)
-    assert "aax" not in strip_code(format_retry_note(Retry("test", "implement", 1, "no", f"aax{output}aax")))
+    hidden = Retry("test", "implement", 1, "no", f"aax{output}aax")
+    assert "aax" not in strip_code(format_retry_note(hidden, "implement"))
 
 
 def test_marks_in_an_output_are_ignored() -> None:
     """An echoed note has no effect, and the agent's own mark beside it counts."""
-    note = format_retry_note(Retry("test", "implement", 1, f"no {MARK}", f"Done.\n{MARK}"))
+    note = format_retry_note(Retry("test", "implement", 1, f"no {MARK}", f"Done.\n{MARK}"), "implement")
     assert check_phase_completion(note, "implement") is None
     own = check_phase_completion(f"Done.\n{MARK}", "implement", note)
     assert own is not None and own.kind == "complete"
+
+
+def test_only_the_phase_that_repeats_the_work_corrects_it() -> None:
+    """A phase after it, such as test, gets the reason, and must not be asked to fix the cause."""
+    retry = Retry("test", "implement", 1, "2 failed", "", "/t/file.md")
+    again = format_retry_note(retry, "implement")
+    assert "the work is back in implement" in again and "Find the cause and fix it" in again
+    for later in ("test", "validate"):
+        note = format_retry_note(retry, later)
+        assert "implement has repeated its work since. The reason: 2 failed" in note
+        assert "fix" not in note and "back in" not in note and "/t/file.md" in note

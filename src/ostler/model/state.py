@@ -172,6 +172,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     checks: int = 0  # incremented when a gate was checked
     signatures: tuple[str, ...] = ()  # of the last failures, to detect that the task is stuck
     retry_of: str = ""  # phase whose failure caused the retry
+    retry_to: str = ""  # phase that repeats the work for it; empty: none yet
     review_requested: bool = False  # the current gate is decided by a person
     merge: GateState | None = None  # verdict of the gate before publishing
     reset_to: str | None = None  # commit to reset the branch to, after a rewind

@@ -46,6 +46,7 @@ class CallHistory(Struct, frozen=True):
     session_has_task: bool = False  # the resumed session has seen the task
     summary: str = ""  # of the work so far, when its session is lost
     feedback: str = ""  # what a person wrote when they resumed the task
+    earlier_feedback: tuple[str, ...] = ()  # that earlier calls of the phase received
     dialogue: tuple[Exchange, ...] = ()  # questions of the agent and their answers
     answered: bool = False  # no call has received the last answer yet
     missing: str = ""  # what the work lacks, such as any change
@@ -65,7 +66,7 @@ def build_prompt(
 ) -> str:
     """Return the prompt for one attempt; `structured` when the agent enforces ANSWER_SCHEMA."""
     parts = (
-        [_format_continuation(history), _format_retry(history)]
+        [_format_continuation(history), _format_retry(history, phase)]
         if history.session_has_task
         else [
             *_render_assignment(task, workdir, history, phase, template or load_built_in(phase)),
@@ -75,7 +76,7 @@ def build_prompt(
     parts += [
         _format_section("What happened before", history.interruption),
         _format_section("Your questions and the answers", _format_answers(history)),
-        _format_section("Feedback from a person", history.feedback),
+        _format_section("Feedback from a person", _format_feedback(history)),
         _format_section("What is missing", history.missing),
         _format_section("How to end", _STRUCTURED if structured else _MARKS),
     ]
@@ -99,11 +100,12 @@ def _render_assignment(
         task, phase, history.iteration, history.retry, workdir=workdir, results=history.results
     )
     rendered = render_template(template.text, variables).strip()
-    return [rendered, "" if _RETRY_VARIABLES & list_variables(template) else _format_retry(history)]
+    note = "" if _RETRY_VARIABLES & list_variables(template) else _format_retry(history, phase)
+    return [rendered, note]
 
 
 def _format_earlier_work(history: CallHistory) -> str:
-    asks = history.iteration > 1 and not _needs_retry_note(history)
+    asks = history.iteration > 1 and not _has_other_request(history)
     request = f"\n\n{_ASK_FOR_MARK}" if asks else ""
     if history.summary:
         return history.summary + request
@@ -114,15 +116,13 @@ def _format_earlier_work(history: CallHistory) -> str:
 
 
 def _format_continuation(history: CallHistory) -> str:
-    return (
-        "Continue with the task."
-        if history.interruption
-        or history.feedback
-        or history.answered
-        or history.missing
-        or _needs_retry_note(history)
-        else _ASK_FOR_MARK
-    )
+    return "Continue with the task." if _has_other_request(history) else _ASK_FOR_MARK
+
+
+def _has_other_request(history: CallHistory) -> bool:
+    """Return whether the iteration has another reason than an answer without a mark."""
+    texts = (history.interruption, history.feedback, history.missing)
+    return any(texts) or history.answered or _needs_retry_note(history)
 
 
 def _format_answers(history: CallHistory) -> str:
@@ -132,9 +132,15 @@ def _format_answers(history: CallHistory) -> str:
     return format_dialogue(history.dialogue[-1:]) if history.answered else ""
 
 
-def _format_retry(history: CallHistory) -> str:
+def _format_feedback(history: CallHistory) -> str:
+    """Return all feedback on the phase for a new session, else what its session does not have yet."""
+    earlier = () if history.session_has_task else history.earlier_feedback
+    return "\n\n".join(filter(None, (*(text.strip() for text in earlier), history.feedback.strip())))
+
+
+def _format_retry(history: CallHistory, phase: str) -> str:
     return (
-        _format_section("What went wrong before", format_retry_note(history.retry))
+        _format_section("What went wrong before", format_retry_note(history.retry, phase))
         if history.retry and _needs_retry_note(history)
         else ""
     )

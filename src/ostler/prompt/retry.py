@@ -47,15 +47,23 @@ def format_retry_file(phase: str, to: str, attempt: int, when: float, reason: st
     return "\n\n".join(lines) + "\n"
 
 
-def format_retry_note(retry: Retry) -> str:
-    """Return the note for the phase that is repeated."""
+def format_retry_note(retry: Retry, phase: str) -> str:
+    """Return the note for the phase that repeats the work, or for a phase after it."""
     longest = _LONGEST_REVIEW if retry.reviewer else _LONGEST_REASON
     reason = keep_end(strip_marks(retry.reason).strip(), longest) or "no reason was given"
+    # A phase that checks the repeated work must not be told to correct it.
+    repeats = phase == retry.to
+    since = f"the work is back in {retry.to}" if repeats else f"{retry.to} has repeated its work since"
+    request = (
+        "Find the cause and fix it; do not change what is correct."
+        if repeats
+        else f"Check whether {retry.to} has corrected it."
+    )
     parts = (
-        f"{_format_event(retry)}, and the work is back in {retry.to}. The reason: {reason}",
+        f"{_format_event(retry)}, and {since}. The reason: {reason}",
         _format_output(retry),
         f"The full text is in {retry.path}." if retry.path else "",
-        "Find the cause and fix it; do not change what is correct.",
+        request,
     )
     return "\n\n".join(part for part in parts if part)
 

@@ -60,7 +60,7 @@ def build_template_vars(
         "ITERATION": str(iteration),
         **_list_workdir_vars(workdir),
         **_list_result_vars(results or EarlierResults()),
-        **_list_retry_vars(retry),
+        **_list_retry_vars(retry, phase),
     }
 
 
@@ -83,9 +83,9 @@ def _list_result_vars(results: EarlierResults) -> dict[str, str]:
     }
 
 
-def _list_retry_vars(retry: Retry | None) -> dict[str, str]:
+def _list_retry_vars(retry: Retry | None, phase: str) -> dict[str, str]:
     return {
-        "RETRY_CONTEXT": format_retry_note(retry) if retry else "",
+        "RETRY_CONTEXT": format_retry_note(retry, phase) if retry else "",
         "RETRY_ATTEMPT": str(retry.attempt) if retry else "",
         "RETRY_FROM_PHASE": retry.phase if retry else "",
         "RETRY_REASON": retry.reason.strip() if retry else "",

@@ -262,6 +262,7 @@ def send_back_for_retry(state: State, feedback_seq: int) -> State:
     reset = forget_no_changes(reset)
     rechecks = bool(state.recheck_phases) or state.stage is Stage.FINAL
     target, last = find_retry_phase(state), len(state.phases) - 1 if rechecks else state.phase
+    reset = replace(reset, retry_to=state.plan.phases[target].id)
     if target != last:
         return _continue_session(reset_phases(reset, target, last), reset.phases[target])
     phase = reset.phases[state.phase]

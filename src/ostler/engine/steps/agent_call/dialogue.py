@@ -1,21 +1,31 @@
-"""Collects the questions of a task's agents and the answers of `ostler resume -m`."""
+"""Collects what a task's agents asked and what a person wrote to them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec import Struct
+
 from ostler.engine.core.moves import checks_earlier_work
 from ostler.engine.steps.services import StepServices
 from ostler.errors import Code
-from ostler.model.event import CallEnded, DecisionRecorded
+from ostler.model.event import CallEnded, DecisionRecorded, TaskReopened
 from ostler.model.state import State
 from ostler.prompt.answer import NO_REASON
 from ostler.prompt.dialogue import Exchange
 
 
-def read_dialogue(state: State, services: StepServices) -> tuple[Exchange, ...]:
-    """Return every question that a person has answered, in order."""
+class Dialogue(Struct, frozen=True):
+    """What agents and people wrote to each other."""
+
+    exchanges: tuple[Exchange, ...] = ()  # every question that a person has answered, in order
+    feedback: tuple[tuple[int, str], ...] = ()  # on the current phase, without a question; seq and text
+
+
+def read_dialogue(state: State, services: StepServices) -> Dialogue:
+    """Return the questions with their answers, and the other texts of people about the current phase."""
     exchanges: list[Exchange] = []
+    feedback: list[tuple[int, str]] = []
     question = ""
     for record in services.journal.read(state.task):
         match record.event:
@@ -23,12 +33,18 @@ def read_dialogue(state: State, services: StepServices) -> tuple[Exchange, ...]:
                 question = _find_question(call, services.layout.task(state.task))
                 if call.code is Code.AGENT_BLOCKED and checks_earlier_work(state, call.phase):
                     question = ""  # findings: the retry note has them
+                if call.phase != state.current.id:
+                    feedback.clear()
             case DecisionRecorded(verb="resume", text=text) if question and text.strip():
                 exchanges.append(Exchange(record.seq, question, text))
                 question = ""
+            case DecisionRecorded(verb="resume", text=text):
+                feedback.append((record.seq, text))
+            case DecisionRecorded(verb="rewind", text=text) | TaskReopened(text=text):
+                feedback = [(record.seq, text)]
             case _:
                 pass
-    return tuple(exchanges)
+    return Dialogue(tuple(exchanges), tuple(one for one in feedback if one[1].strip()))
 
 
 def _find_question(call: CallEnded, task_dir: Path) -> str:

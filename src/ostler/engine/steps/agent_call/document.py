@@ -102,7 +102,7 @@ def build_document_prompt(context: TaskContext, services: StepServices) -> Docum
     """
     task, root = context.task, services.layout.root
     skill, source = load_document_skill(task, root, services.settings)
-    dialogue = read_dialogue(context.state, services)
+    dialogue = read_dialogue(context.state, services).exchanges
     answered = bool(dialogue) and dialogue[-1].seq == context.state.feedback_seq
     feedback = "" if answered else _collect_feedback(context, services)
     read = read_inputs(task, root)

@@ -19,7 +19,7 @@ from ostler.errors import Code
 from ostler.files.atomic import write_atomic
 from ostler.model.attempt import Attempt
 from ostler.model.event import CallEnded, DecisionRecorded, Event, GateDecided, StepFailed, TaskReopened
-from ostler.model.state import State
+from ostler.model.state import BY_TIMEOUT, State
 from ostler.prompt.answer import ANSWER_SCHEMA_JSON, STRUCTURED_PHASES
 from ostler.prompt.builder import NO_CHANGES, CallHistory, build_prompt, describe_interruption
 from ostler.prompt.retry import Retry, format_retry_file, make_retry_file_name
@@ -87,12 +87,14 @@ def build_call_prompt(
     target = services.settings.git.target or state.target
     feedback, retry = read_feedback(context, services)
     dialogue = read_dialogue(state, services)
-    answered = bool(dialogue) and dialogue[-1].seq == state.feedback_seq
+    exchanges = dialogue.exchanges
+    answered = bool(exchanges) and exchanges[-1].seq == state.feedback_seq
     past = CallHistory(
         iteration=step.iteration,
         last_answer=_read_task_file(services.layout.task(state.task), state.answer),
         feedback="" if answered else feedback,
-        dialogue=dialogue,
+        earlier_feedback=tuple(text for seq, text in dialogue.feedback if seq != state.feedback_seq),
+        dialogue=exchanges,
         answered=answered,
         missing=NO_CHANGES if state.unchanged and state.no_changes == "asked" else "",
         results=_collect_findings(state, services.layout.task(state.task), attempts),
@@ -172,8 +174,9 @@ def _retry_from_event(event: Event | Raw, state: State, task_dir: Path) -> Retry
             )
         case CallEnded(verdict="blocked", message=message, answer=answer):
             return _build_retry(state, task_dir, message, _read_task_file(task_dir, answer))
-        case DecisionRecorded(verb="reject", text=text) if state.retry_of:
-            return replace(_build_retry(state, task_dir, text, ""), reviewer="A person")
+        case DecisionRecorded(verb="reject", text=text, by=by) if state.retry_of:
+            reviewer = "A timeout" if by == BY_TIMEOUT else "A person"
+            return replace(_build_retry(state, task_dir, text, ""), reviewer=reviewer)
         case StepFailed(code=Code.MERGE_CONFLICT, files=files) if state.retry_of:
             return _build_conflict_retry(state, files)
         case _:
@@ -191,9 +194,8 @@ def _find_last_failure(state: State, task_dir: Path, services: StepServices) -> 
 def _build_retry(state: State, task_dir: Path, reason: str, output: str) -> Retry:
     failed = next((one for one in state.phases if one.id == state.retry_of), state.phases[state.phase])
     path = task_dir / make_retry_file_name(failed.id, failed.retries)
-    return Retry(
-        failed.id, state.current.id, failed.retries, reason, output, str(path) if path.exists() else ""
-    )
+    to = state.retry_to or state.current.id
+    return Retry(failed.id, to, failed.retries, reason, output, str(path) if path.exists() else "")
 
 
 def _build_review_retry(state: State, task_dir: Path, reason: str, output: str) -> Retry:

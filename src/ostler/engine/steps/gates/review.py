@@ -130,7 +130,7 @@ def _build_request(
         task=step.task,
         key=key,
         phase=f"{step.phase}-gate",  # so that its answers are not taken for those of the phase
-        iteration=context.state.iteration,
+        iteration=_count_iterations(step.phase, context),
         role=REVIEWER,
         pool=services.pool_for(
             replace(own, executor="", model="") if REVIEWER in services.settings.agents else own
@@ -147,6 +147,12 @@ def _build_request(
         priority=task.priority,
         budget_usd=find_task_budget(services.journal.read(step.task)),
     )
+
+
+def _count_iterations(phase: str, context: TaskContext) -> int:
+    """Return the number of the iteration whose work is reviewed."""
+    found = (one.iterations for one in context.state.phases if one.id == phase)
+    return max(1, next(found, context.state.shown_iteration))
 
 
 def _load_reviewer(skill: str, services: StepServices) -> str:
