@@ -28,6 +28,20 @@ def test_a_clean_checkout_is_fast_forwarded(world: World) -> None:
     assert Path(world.root, "fake-agent.txt").exists() and not world.git("status", "--porcelain")
 
 
+def test_a_task_of_a_detached_checkout_needs_a_branch(world: World) -> None:
+    """Its own branch is no target; after a checkout of a branch, `retry` merges into that one."""
+    world.git("checkout", "-q", "--detach")
+    task = world.new()
+    world.ostler("run", task, code=1)
+    shown = world.show(task)
+    assert (shown["code"], shown["target"]) == ("PUBLISH_FAILED", None)
+    assert "starts from a detached commit and has no target branch" in shown["message"]
+    world.git("checkout", "-q", "main")
+    world.ostler("retry", task)
+    world.ostler("run", task)
+    assert world.git("rev-parse", "main").strip() == world.show(task)["commit"]
+
+
 def wait_for_person(world: World) -> tuple[str, str]:
     """Run a task while the checkout has changes; return its id and the command to type."""
     Path(world.root, "README.md").write_text("changed\n")

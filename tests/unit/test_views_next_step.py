@@ -109,6 +109,12 @@ def test_a_decision_names_what_shows_the_work(
     assert next_step(task) == advise(situation_in(as_json(task))).text
 
 
+def test_work_without_changes_has_no_diff_to_read() -> None:
+    """The log has the reason."""
+    step = next_step(replace(view("needs_review"), warnings=("NO_CHANGES",)))
+    assert step.startswith("ostler log mend-the-gate-ab12   shows why nothing changed; then   ostler approve")
+
+
 def test_a_task_that_comes_after_others_names_them() -> None:
     """A waiting task runs with all others; a task that cannot begin names the task to retry."""
     waiting = msgspec.structs.replace(view("pending"), waits_for=("first-ab12",))

@@ -53,7 +53,7 @@ FIXES: dict[Code, str] = {
     _C.GIT_NO_COMMITS: 'git commit --allow-empty -m "first commit"',
     _C.GIT_LOCKED: RETRIED,
     _C.GIT_CORRUPT: "restore the repository; git fsck lists the damage",
-    _C.BRANCH_EXISTS: "rename or delete the branch that the message names",
+    _C.BRANCH_EXISTS: "rename or delete the branch that the message names, or check out another one",
     _C.WORKTREE_LOST: RETRIED,
     _C.MERGE_CONFLICT: "let the agent solve it: ostler resume ID -m TEXT; or solve it on its branch",
     _C.PUSH_REJECTED: "read the remote's message in ostler show ID and fix its cause",

@@ -103,10 +103,13 @@ def _find_stack_branch(state: State, services: StepServices) -> str:
 
 
 def _find_target(state: State, worktree: Worktree, services: StepServices) -> str:
-    target = services.settings.git.target or state.target or find_base(worktree.repository).branch
-    if not target:
+    # The branch of the checkout, for a task that started from a detached commit: that of the worktree is
+    # the task's own.
+    target = services.settings.git.target or state.target
+    target = target or find_base(services.repository or worktree.repository).branch
+    if not target or target == state.branch:
         message = f"{state.task} starts from a detached commit and has no target branch"
-        raise GitError(Code.PUBLISH_FAILED, message, "set git.target in ostler.toml")
+        raise GitError(Code.PUBLISH_FAILED, message, "check out a branch, or set git.target in ostler.toml")
     return target
 
 
