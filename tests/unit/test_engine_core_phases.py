@@ -81,6 +81,16 @@ def test_a_skip_is_not_undone_by_the_answer_of_the_call() -> None:
     assert isinstance(decide(late), Checkpoint)
 
 
+def test_a_skip_at_the_gate_counts_no_second_call() -> None:
+    """The commit of what was left is not the commit of another call."""
+    waiting = after(*IMPLEMENTED, *TESTED, CANNOT, TaskBlocked(Code.GATE_UNRUNNABLE, "no such program"))
+    skipped = answered(waiting, "", DecisionRecorded("skip", "by hand", "test"), CLAIMED)
+    assert isinstance(decide(skipped), Checkpoint)
+    left = answered(skipped, key_of(skipped), CheckpointMade("test", "three"))
+    (test,) = (one for one in left.phases if one.id == "test")
+    assert (test.status, test.iterations, test.commit) == ("skipped", 1, "three")
+
+
 def test_a_pause_that_was_taken_back_does_not_pause() -> None:
     """A resume arrives before the pause is recorded."""
     pausing = answered(after(), "", DecisionRecorded("pause"))

@@ -100,8 +100,11 @@ def apply_checkpoint(state: State, event: CheckpointMade) -> State:
         committed = replace(forget_no_changes(committed), no_changes="")
     if state.stage is Stage.ITERATED:
         return replace(update_phase(committed, "running", 0, event.commit), stage=Stage.READY)
-    status = state.phases[state.phase].status
-    return _continue_with_changes(update_phase(committed, status, 1, event.commit))
+    now = state.phases[state.phase]
+    status = now.status
+    # A skip commits what is left after the last commit, which has counted its call.
+    ended = 0 if status == "skipped" and now.commit else 1
+    return _continue_with_changes(update_phase(committed, status, ended, event.commit))
 
 
 def _continue_with_changes(state: State) -> State:
