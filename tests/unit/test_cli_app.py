@@ -63,6 +63,7 @@ def test_a_synonym_names_commands_that_exist(name: str) -> None:
         ("logs", 'unknown command "logs": use ostler log'),
         ("transcript", 'unknown command "transcript": use ostler log ID, or ostler show ID --attempt N'),
         ("task show", 'unknown command "task show": use ostler show ID'),
+        ("task iput", 'unknown command "task": use ostler status, ostler new or ostler set'),
         ("task add", 'unknown command "task add": use ostler new TITLE'),
         ("task", 'unknown command "task": use ostler status, ostler new or ostler set'),
         ("dashboard", 'unknown command "dashboard": use ostler serve, or ostler watch in the terminal'),
