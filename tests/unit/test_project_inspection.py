@@ -91,6 +91,14 @@ SETTINGS = [
         "e ostler.toml:2: gates.phases.test: it has no command; set gates.commands.test",
     ),
     (
+        '[gates]\ndefault = "command"\n',
+        "e ostler.toml:2: gates.default: no phase has a command; set gates.commands.PHASE",
+    ),
+    (
+        '[gates.weights]\nlarge = "command"\n',
+        "e ostler.toml:2: gates.weights.large: no phase has a command; set gates.commands.PHASE",
+    ),
+    (
         '[gates.commands]\ntest = "x"\n[gates.phases]\ntest = "skip"\n',
         'w ostler.toml:2: gates.commands.test: it is not run, because gates.phases.test = "skip"',
     ),

@@ -45,6 +45,9 @@ def find_gate_problems(setup: Setup) -> Iterator[Problem]:
     gates = setup.settings.gates
     for name in (name for name, command in gates.commands.items() if not command.strip()):
         yield setup.problem(f"gates.commands.{name}", "the command is empty; remove it, or write a command")
+    general = {"default": gates.default, **{f"weights.{name}": kind for name, kind in gates.weights.items()}}
+    for key in (key for key, kind in general.items() if kind == "command" and not gates.commands):
+        yield setup.problem(f"gates.{key}", "no phase has a command; set gates.commands.PHASE")
     for name, kind in gates.phases.items():
         if kind == "command" and not gates.commands.get(name, "").strip():
             yield setup.problem(f"gates.phases.{name}", f"it has no command; set gates.commands.{name}")

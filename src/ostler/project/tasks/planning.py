@@ -63,8 +63,9 @@ def _require_commands(phases: tuple[Phase, ...], task: Task, settings: Settings)
     """Refuse a `command` gate without a command: it would stop the task after the work is done."""
     for phase in phases:
         if phase.gate.type == "command" and not phase.gate.command:
-            by_weight = task.weight in settings.gates.weights
-            key = f"gates.weights.{task.weight}" if by_weight else "gates.default"
+            gates = settings.gates
+            key = f"gates.phases.{phase.id}" if phase.id in gates.phases else "gates.default"
+            key = f"gates.weights.{task.weight}" if task.weight in gates.weights else key
             hint = f"set gates.commands.{phase.id}, or change {key}"
             raise UsageError(f"the gate of {phase.id} is command, but it has no command", hint)
 
