@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.prompt.code import strip_code
+from ostler.markdown import strip_code
 from ostler.prompt.completion import check_phase_completion
 from ostler.prompt.retry import (
     Retry,

@@ -32,7 +32,9 @@ def notes(root: Path, path: str = "/usr/bin:/bin") -> list[str]:
         (f"{FIELDS}\ncompatibility: [a]", "SKILL.md:4: invalid compatibility: expected text"),
         (f"{FIELDS}\nmetadata: text", "SKILL.md:4: invalid metadata: expected lines"),
         (f"{FIELDS}\nmetadata:\n  a: [1]", "SKILL.md:4: invalid metadata.a: expected text"),
-        (f"{FIELDS}\nallowed-tools: [Read]", "SKILL.md:4: invalid allowed-tools"),
+        (f"{FIELDS}\ncompatibility: ''", "SKILL.md:4: the compatibility is empty"),
+        (f"{FIELDS}\nallowed-tools: [1]", "SKILL.md:4: invalid allowed-tools"),
+        (f"{FIELDS}\nallowed-tools: 1", "SKILL.md:4: invalid allowed-tools"),
         (f"{FIELDS}\nversion: 1", "SKILL.md:4: the key version is not part of the format"),
     ],
 )
@@ -40,6 +42,40 @@ def test_rules_of_the_format(tmp_path: Path, fields: str, note: str) -> None:
     """Each has its line."""
     write_skill(tmp_path, text=matter(fields))
     assert any(one.startswith(note) for one in notes(tmp_path)), notes(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        f"{FIELDS}\nallowed-tools: Bash(git:*) Read",
+        f"{FIELDS}\nallowed-tools:\n  - Bash(git:*)\n  - Read",
+    ],
+)
+def test_allowed_tools_are_a_text_or_a_list(tmp_path: Path, fields: str) -> None:
+    """The format allows both; the only note is that Ostler does not apply them."""
+    write_skill(tmp_path, text=matter(fields))
+    assert notes(tmp_path) == [
+        "SKILL.md:4: allowed-tools is not applied: the permissions of the executor are"
+    ]
+
+
+def test_a_name_has_letters_of_any_language(tmp_path: Path) -> None:
+    """As the validator of the format allows; capitals are refused."""
+    write_skill(tmp_path, name="größen-2", text=matter("name: größen-2\ndescription: x"))
+    (checked,) = check_skills(tmp_path, DEFAULT, "größen-2")
+    assert checked.availability == ()
+    write_skill(tmp_path, name="Größen", text=matter("name: Größen\ndescription: x"))
+    (checked,) = check_skills(tmp_path, DEFAULT, "Größen")
+    assert "invalid name 'Größen'" in str(checked.availability[0])
+
+
+def test_notes_are_in_the_order_of_the_lines(tmp_path: Path) -> None:
+    """Also those of unknown keys, which were in a random order."""
+    keys = [f"key{number}" for number in range(12)]
+    fields = "\n".join(["version: 1", *FIELDS.splitlines(), *(f"{key}: x" for key in keys)])
+    write_skill(tmp_path, text=matter(fields))
+    named = [one.partition("the key ")[2].partition(" ")[0] for one in notes(tmp_path)]
+    assert named == ["version", *keys]
 
 
 def test_a_complete_skill_has_no_notes(tmp_path: Path) -> None:
@@ -82,6 +118,23 @@ def test_missing_files_of_nested_references_are_found(tmp_path: Path) -> None:
     ]
     (checked,) = check_skills(tmp_path, DEFAULT, "copywriting")
     assert checked.warnings == (f"{WHERE}/SKILL.md:5: scripts/gone.py does not exist",)
+
+
+def test_links_in_code_and_with_spaces(tmp_path: Path) -> None:
+    """Examples of Markdown are no links of the skill; %20 and <> are for paths with spaces."""
+    text = """\
+[a](two%20words.md) [b](<two words.md>) `[c](url)`
+```markdown
+[d](url) and ![e](img.png)
+```
+[f](gone%20too.md) and [g](<gone twice.md>)"""
+    folder = write_skill(tmp_path, text=matter(FIELDS, text))
+    (folder / "two words.md").write_text("x")
+    (checked,) = check_skills(tmp_path, DEFAULT, "copywriting")
+    assert checked.warnings == (
+        f"{WHERE}/SKILL.md:9: gone too.md does not exist",
+        f"{WHERE}/SKILL.md:9: gone twice.md does not exist",
+    )
 
 
 def test_binary_files_are_named(tmp_path: Path) -> None:

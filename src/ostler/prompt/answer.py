@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from ostler.prompt.code import blank_blocks, locate_blocks
+from ostler.markdown import blank_blocks, locate_blocks
 
 NO_REASON = "the agent gave no reason"
 

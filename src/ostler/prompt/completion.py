@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ostler.markdown import strip_code
 from ostler.prompt.answer import NO_REASON, Mark, locate_answer, read_answer, read_blocked_answer
-from ostler.prompt.code import strip_code
 
 # Possessive, without backtracking, so that the time is linear.
 _BLOCKED = r"<phase_blocked>(?P<reason>[^<]*+(?:<(?!/?phase_blocked>)[^<]*+)*+)</phase_blocked>"

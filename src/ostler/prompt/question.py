@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ostler.prompt.code import strip_blocks
+from ostler.markdown import strip_blocks
 
 _LONGEST = 1000  # characters of a question; the whole answer is in the transcript
 _MARKS = "?\uff1f\u061f"  # also full-width and Arabic

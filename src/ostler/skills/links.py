@@ -6,21 +6,29 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
 
+from ostler.markdown import blank_blocks, blank_code
 from ostler.skills.finding import LintFinding
 
-# [text](path), without an address and without an anchor of the same file.
-_LINK = re.compile(r"\]\(<?(?!\w+:|#|/|~)([^)\s>#?]+)[^)]*\)")
+# [text](path) or [text](<path>), without an address and without an anchor of the same file.
+_OUTSIDE = r"(?!\w+:|#|/|~)"
+_LINK = re.compile(rf"\]\((?:<{_OUTSIDE}([^>#?\n]+)[^>\n]*>|{_OUTSIDE}([^)\s>#?]+)[^)\n]*)\)")
 # `scripts/fill.py`: a path in one of the usual directories, alone or as an argument of a command.
 _FOLDERS = r"(?:scripts|references|reference|assets|templates)"
 _QUOTED = re.compile(rf"`[^`\n]*?(?<![\w./-])((?:\./)?{_FOLDERS}/[\w./-]*\w\.\w+)[^`\n]*`")
 
 
 def check_links(folder: Path, name: str, path: str, text: str, above: int = 0) -> Iterator[LintFinding]:
-    """Yield a finding for each missing file that a text names; `above`: lines before the text."""
+    """Yield a finding for each missing file that a text names; `above`: lines before the text.
+
+    A link in code is an example of Markdown.
+    """
     seen: set[str] = set()
-    for number, line in enumerate(text.split("\n"), above + 1):
-        for target in map(os.path.normpath, (*_LINK.findall(line), *_QUOTED.findall(line))):
+    lines = zip(blank_code(text).split("\n"), blank_blocks(text).split("\n"), strict=True)
+    for number, (prose, line) in enumerate(lines, above + 1):
+        links = (unquote(one or other) for one, other in _LINK.findall(prose))
+        for target in map(os.path.normpath, (*links, *_QUOTED.findall(line))):
             if target not in seen and not _exists(folder, name, target):
                 yield LintFinding(path, number, f"{target} does not exist", 1)
             seen.add(target)

@@ -10,8 +10,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from ostler.markdown import find_blocks, strip_blocks
 from ostler.model.task import Task
-from ostler.prompt.code import find_blocks, strip_blocks
 from ostler.prompt.completion import strip_marks
 from ostler.prompt.excerpt import fence, keep_both_ends
 from ostler.skills.outputs import is_always_file

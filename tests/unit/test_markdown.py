@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ostler.prompt.code import find_blocks, strip_code
+from ostler.markdown import blank_code, find_blocks, strip_code
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,12 @@ def test_blocks_by_label() -> None:
     text = "```json\n1\n```\n```py\n2\n```\n``` JSON \n3\n```\n```\n4"
     assert list(find_blocks(text, frozenset({"json"}))) == ["1\n", "3\n"]
     assert list(find_blocks(text, frozenset({""}))) == ["4"]
+
+
+def test_blank_code_keeps_lines_and_lengths() -> None:
+    """Blocks and spans are spaces, also a span of two lines."""
+    text = "a `b` c\n\n~~~\nd\n~~~\ne `f\ng` h `i"
+    assert blank_code(text) == "a     c\n\n   \n \n   \ne   \n   h `i"
 
 
 @pytest.mark.sampled(2)

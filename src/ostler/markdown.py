@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 _BLOCK = re.compile(
     r"^ {0,3}(?:(`{3,}+)(?P<label>[^`\n]*+)|(~{3,}+)[^\n]*+)(?:\n|\Z)"
@@ -17,7 +17,7 @@ _TICKS = re.compile(r"`+")
 def strip_code(text: str) -> str:
     """Return the text without its code; an unclosed block extends to the end."""
     paragraphs = _PARAGRAPH_END.split(_BLOCK.sub("", text))
-    return "\n\n".join(_strip_spans(paragraph) for paragraph in paragraphs)
+    return "\n\n".join(_replace_spans(paragraph, _drop) for paragraph in paragraphs)
 
 
 def strip_blocks(text: str) -> str:
@@ -25,8 +25,14 @@ def strip_blocks(text: str) -> str:
 
 
 def blank_blocks(text: str) -> str:
-    """Return a text of the same length with spaces instead of blocks."""
-    return _BLOCK.sub(lambda found: " " * len(found[0]), text)
+    """Return a text of the same length and with the same lines, with spaces instead of blocks."""
+    return _BLOCK.sub(lambda found: _blank(found[0]), text)
+
+
+def blank_code(text: str) -> str:
+    """Return the same with spaces instead of spans, too."""
+    paragraphs = re.split(f"({_PARAGRAPH_END.pattern})", blank_blocks(text))
+    return "".join(_replace_spans(paragraph, _blank) for paragraph in paragraphs)
 
 
 def find_blocks(text: str, labels: frozenset[str]) -> Iterator[str]:
@@ -41,17 +47,26 @@ def locate_blocks(text: str, labels: frozenset[str]) -> Iterator[tuple[int, int]
             yield found.span("body")
 
 
-def _strip_spans(paragraph: str) -> str:
+def _replace_spans(paragraph: str, replace: Callable[[str], str]) -> str:
     """A span ends at the next run of as many backticks; without one, the backticks are text."""
     runs = [found.span() for found in _TICKS.finditer(paragraph)]
     ends = _find_span_ends(runs)
-    kept: list[str] = []
+    parts: list[str] = []
     at = 0
     for (start, _), end in zip(runs, ends, strict=True):
         if end is not None and start >= at:
-            kept.append(paragraph[at:start])
+            parts += [paragraph[at:start], replace(paragraph[start:end])]
             at = end
-    return "".join([*kept, paragraph[at:]])
+    return "".join([*parts, paragraph[at:]])
+
+
+def _drop(code: str) -> str:
+    del code
+    return ""
+
+
+def _blank(code: str) -> str:
+    return re.sub(r"[^\n]", " ", code)
 
 
 def _find_span_ends(runs: list[tuple[int, int]]) -> list[int | None]:
