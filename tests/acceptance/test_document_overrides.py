@@ -131,7 +131,7 @@ def test_a_missing_input_is_one_sentence(world: DocumentWorld) -> None:
         (("--output", " "), "--output is empty"),
         (
             ("--skill", "copy", "--input", "../../etc/passwd"),
-            "'../../etc/passwd' is not a path below its root",
+            "the input '../../etc/passwd' is not a path below the project",
         ),
     ],
 )

@@ -147,7 +147,7 @@ def test_the_next_skill_goes_on_with_the_document(world: DocumentWorld, tmp_path
     file = tmp_path / "task.md"
     file.write_text("---\nskill: research\nnext: [copy, summary]\n---\n# Sell hay\n\nSoon.\n")
     with writing(world) as llm:
-        world.ostler("new", "-f", str(file))
+        world.ostler("new", "-f", str(file), "--executor", "model_api", "--model", "hay-1")
         world.ostler("run", "--all")
     tasks = world.json("status")["tasks"]
     assert [task["status"] for task in tasks] == ["completed"] * 3
@@ -157,6 +157,7 @@ def test_the_next_skill_goes_on_with_the_document(world: DocumentWorld, tmp_path
         "summary",
     ]
     assert "By copy" in llm.requests[2].history[-1]
+    assert {request.model for request in llm.requests} == {"hay-1"}
 
 
 def test_an_answer_that_is_cut_off_is_written_with_a_warning(world: DocumentWorld) -> None:

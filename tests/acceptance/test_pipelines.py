@@ -209,6 +209,8 @@ def test_no_more_at_once_than_the_file_allows(world: DocumentWorld) -> None:
     [
         ("steps:\n  - reserch\n", 2, "research"),
         ("steps:\n  - {skill: research, after: [b]}\n", 2, "no step b"),
+        ("steps:\n  - copy\n  - {skill: copy, executor: nosuch}\n", 3, 'unknown executor "nosuch"'),
+        ("steps:\n  - skill: copy\n    inputs: [a.md, ../b.md]\n", 3, "the input '../b.md' is not a path"),
         (
             "steps:\n  - {id: a, skill: copy, after: [b]}\n  - {id: b, skill: copy, after: [a]}\n",
             2,
@@ -245,6 +247,13 @@ def test_all_mistakes_of_a_file_are_reported_at_once(world: DocumentWorld) -> No
     assert "did you mean skill?" in problems[1]["message"] and "no skill nosuch" in problems[2]["message"]
     assert failed.stderr.count("bad.yaml:") == 5
     assert world.json("status")["tasks"] == []
+
+
+def test_mistakes_of_readable_steps_do_not_hide_unknown_steps(world: DocumentWorld) -> None:
+    """Values, inputs and `after` are reported together; all steps could be read."""
+    world.pipeline("bad", "steps:\n  - {skill: copy, after: [b], max_retries: -1, inputs: [/etc/x]}\n")
+    failed = world.ostler("pipeline", "run", "bad", code=2).stderr
+    assert "max_retries: expected" in failed and "no step b" in failed and "the input '/etc/x'" in failed
 
 
 def test_the_steps_have_different_titles(world: DocumentWorld) -> None:

@@ -369,11 +369,13 @@ def test_the_example_runs(
     assert capsys.readouterr().out.startswith("outputs/strategy/research/who-buys-hay-")
 
 
-def test_the_skill_that_goes_on_keeps_the_tasks_own_tier(world: ExecutorWorld) -> None:
+def test_the_skill_that_goes_on_keeps_the_tasks_own_values(world: ExecutorWorld) -> None:
     """Overrides of one execution do not apply to the next."""
     world.skill("copy")
-    task = replace(RESEARCH, tier="haiku", next=("copy",))
+    task = replace(RESEARCH, tier="haiku", timeout_seconds=90.0, max_retries=1, next=("copy",))
     world.execute(task, agent_config=AgentConfig(model_tier="opus"))
     with Project.open(world.root, {}) as project:
         (follower,) = (one for one in project.tasks() if one.status == "pending")
-        assert project.task(TaskId(follower.id)).tier == "haiku"
+        added = project.task(TaskId(follower.id))
+        assert (added.tier, added.timeout_seconds, added.max_retries) == ("haiku", 90.0, 1)
+        assert (added.executor, added.model) == ("", "")

@@ -8,7 +8,7 @@ import pytest
 
 from inspected_project import git, make_repository, write
 from ostler.errors import Code, OstlerError, PreflightFailed, Problem, UsageError
-from ostler.model.task import Task
+from ostler.model.task import Input, Output, Task
 from ostler.process import tool
 from ostler.project.inspection.refuse import refuse
 from ostler.project.preflight import check_new, check_ready, find_ready_tasks
@@ -42,6 +42,17 @@ def test_a_new_task_is_refused_with_everything_that_it_lacks(tmp_path: Path) -> 
             "no task other",
         ]
         assert caught.value.exit == 2 and not opened.tasks()
+
+
+def test_an_input_outside_the_project_is_refused_for_every_caller(tmp_path: Path) -> None:
+    """Also without the command line; a missing file may be written later."""
+    with project(tmp_path) as opened:
+        for path in ("../x.md", "/etc/hostname", "a/../../x"):
+            with pytest.raises(PreflightFailed, match="is not a path below the project") as caught:
+                opened.add(Task("t", inputs=(Input(path),), output=Output("outputs/x.md")))
+            assert (caught.value.code, caught.value.exit) == (Code.INPUT_NOT_FOUND, 2)
+        assert not opened.tasks()
+        assert opened.add(Task("t", inputs=(Input("later.md"),), output=Output("outputs/x.md"))).id
 
 
 def test_a_new_task_of_a_missing_agent_is_a_warning(tmp_path: Path) -> None:

@@ -370,7 +370,8 @@ class Ostler:
         if task.next:
             load, journal = lambda: self.project.loaded, SqliteJournal(self.project.layout.database)
             with Project(self.project.layout, load, journal) as project:
-                project.add(create_follow_up(task, state))
+                # Options of this run are not those of the next skill.
+                project.add(create_follow_up(project.task(task.id), state))
         return update_source(task, state, self.project.layout)
 
     def _get_call_services(self) -> CallServices:

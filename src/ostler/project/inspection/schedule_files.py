@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ostler.errors import OstlerError, Problem, read_problem
-from ostler.files.yaml import Document
-from ostler.project.inspection.executors import explain_unknown_executor
 from ostler.project.inspection.files import to_relative
 from ostler.project.inspection.setup import Setup, to_problems
 from ostler.project.inspection.task import find_task_errors
 from ostler.project.pipelines.file import FOLDER, read_pipeline
-from ostler.project.pipelines.runs import find_step_errors, find_value
+from ostler.project.pipelines.runs import find_step_errors
 from ostler.project.schedules import find_schedules, list_task_files, read_scheduled_task
 
 
@@ -29,11 +27,8 @@ def _find_in_pipelines(setup: Setup) -> Iterator[Problem]:
             pipeline, document = read_pipeline(path)
         except OstlerError:
             continue  # reported with its schedule
-        for error in find_step_errors(pipeline, document, setup.root, setup.settings):
+        for error in find_step_errors(pipeline, document, setup):
             yield from to_problems(error)
-        for name in dict.fromkeys(step.executor for step in pipeline.steps if step.executor):
-            if why := explain_unknown_executor(name, setup):
-                yield from to_problems(_locate(document, name, why))
 
 
 def _find_in_tasks(setup: Setup) -> Iterator[Problem]:
@@ -44,7 +39,3 @@ def _find_in_tasks(setup: Setup) -> Iterator[Problem]:
             continue  # reported with its schedule
         for error in find_task_errors(task, setup):
             yield Problem(str(path), 0, "", error.message)
-
-
-def _locate(document: Document, name: str, why: str) -> OstlerError:
-    return document.error(find_value(document, name), why)

@@ -7,7 +7,8 @@ from math import inf
 
 from ostler.config.expect import nearest
 from ostler.config.settings import Settings
-from ostler.errors import Code, OstlerError, UsageError
+from ostler.errors import Code, OstlerError, PathEscape, UsageError
+from ostler.files.paths import split_beneath
 from ostler.model.model_config import BUILT_IN_TIERS
 from ostler.model.task import Task
 from ostler.project.inspection.executors import explain_unknown_executor
@@ -28,7 +29,18 @@ def find_task_errors(task: Task, setup: Setup) -> Iterator[OstlerError]:
         yield UsageError(f"invalid timeout_seconds: expected a number > 0, got {task.timeout_seconds:g}")
     if task.max_retries is not None and task.max_retries < 0:
         yield UsageError(f"invalid max_retries: expected a number >= 0, got {task.max_retries}")
+    for one in task.inputs:
+        yield from find_input_errors(one.path)
     yield from _find_skill_errors(task, setup)
+
+
+def find_input_errors(path: str) -> Iterator[OstlerError]:
+    """Yield an error for an input that no project can have; a missing file may be written later."""
+    try:
+        split_beneath(path)
+    except PathEscape:
+        message = f"the input {path!r:.200} is not a path below the project"
+        yield OstlerError(Code.INPUT_NOT_FOUND, message, "use a path inside the project")
 
 
 def explain_unknown_tier(tier: str, settings: Settings) -> str:

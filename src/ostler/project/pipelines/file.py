@@ -133,12 +133,15 @@ class _Parser:
         rows = self._require_list(top.get("steps"), ("steps",))
         if not rows and not self.mistakes:
             self._record(("steps",), "a pipeline needs steps")
+        is_complete = True
         for index, row in enumerate(rows):
             try:
                 self._parse_entry(row, ("steps", index))
             except YamlInvalid as mistake:
                 self._add(mistake)
-        if not self.mistakes:
+                is_complete = False
+        # A step that could not be read may be the one that others name.
+        if is_complete:
             self._check_order()
         return Pipeline(
             name=self._get_text(top, "name", ()) or self._stem,

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from ostler.config.settings import Settings
 from ostler.engine.pipeline import Pipeline, PipelineStep, build_tasks
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.yaml import Document
@@ -15,7 +14,9 @@ from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId, explain_ambiguous, make_id_tail, make_task_id
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
-from ostler.project.inspection.task import explain_unknown_tier
+from ostler.project.inspection.executors import explain_unknown_executor
+from ostler.project.inspection.setup import Setup
+from ostler.project.inspection.task import explain_unknown_tier, find_input_errors
 from ostler.project.pipelines.file import parse_pipeline, refuse_mistakes
 from ostler.project.project import Project
 from ostler.skills.content import load_skill_content, make_output_path
@@ -27,15 +28,20 @@ _REOPENABLE = (TaskStatus.FAILED, TaskStatus.QUARANTINED, TaskStatus.CANCELLED, 
 def load_pipeline(project: Project, path: Path, goal: str = "") -> Pipeline:
     """Return the pipeline of a file; raise with file and line of every mistake, skill and output."""
     parsed = parse_pipeline(path, goal)
-    errors = find_step_errors(parsed.pipeline, parsed.document, project.layout.root, project.settings)
+    errors = find_step_errors(parsed.pipeline, parsed.document, project.setup())
     refuse_mistakes((*parsed.mistakes, *errors))
     return parsed.pipeline
 
 
-def find_step_errors(
-    pipeline: Pipeline, document: Document, root: Path, settings: Settings
-) -> Iterator[OstlerError]:
-    """Yield an error with file and line for each skill and output that is not usable."""
+def find_step_errors(pipeline: Pipeline, document: Document, setup: Setup) -> Iterator[OstlerError]:
+    """Yield an error with file and line for each value of a step that is not usable."""
+    root, settings = setup.root, setup.settings
+    for path in dict.fromkeys(one.path for step in pipeline.steps for one in step.inputs):
+        for error in find_input_errors(path):
+            yield document.error(find_value(document, path), error.message)
+    for name in dict.fromkeys(step.executor for step in pipeline.steps if step.executor):
+        if reason := explain_unknown_executor(name, setup):
+            yield document.error(find_value(document, name), reason)
     for path in (step.output.path for step in pipeline.steps if step.output and step.output.path):
         yield from _locate_error(document, path, partial(check_output, root, path, settings.documents))
     for tier in dict.fromkeys(step.tier for step in pipeline.steps if step.tier):

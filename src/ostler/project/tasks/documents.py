@@ -59,7 +59,11 @@ def create_follow_up(task: Task, state: State) -> Task:
         next=tuple(later),
         tags=task.tags,
         pipeline=task.pipeline,
+        executor=task.executor,
+        model=task.model,
         tier=task.tier,
+        timeout_seconds=task.timeout_seconds,
+        max_retries=task.max_retries,
     )
 
 

@@ -15,7 +15,6 @@ from ostler.cli.terminal.output import print_hint, print_json
 from ostler.cli.terminal.problems import print_warnings
 from ostler.config.find import find_root
 from ostler.errors import UsageError
-from ostler.files.paths import split_beneath
 from ostler.model.ids import TaskId
 from ostler.model.task import PRIORITY_NAMES, WEIGHTS, Input, Output, PriorityName, Task, Weight
 from ostler.project.agents.inside_sandbox import InsideSandbox, find_inside_sandbox
@@ -149,8 +148,6 @@ def command(
     }
     _require_text("--skill", skill)
     _require_text("--output", output)
-    for path in inputs:
-        split_beneath(path)
     task = read_task(title, description, file)
     task = replace(task, **{name: value for name, value in options.items() if value not in _NOT_SET})
     validate_budget(task.budget_usd)
