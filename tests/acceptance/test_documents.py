@@ -186,12 +186,14 @@ def test_a_document_with_a_redacted_secret_has_a_warning(world: DocumentWorld) -
 
 
 def test_an_empty_answer_fails_and_writes_nothing(world: DocumentWorld) -> None:
-    """RESPONSE_EMPTY, for every retry."""
+    """RESPONSE_EMPTY, at once; its tokens are counted."""
     with FakeLlm([say("  \n")] * 9) as llm:
         world.asks(llm)
         task = world.new("Nothing", "--skill", "research")
         world.ostler("run", task, code=1)
-    assert world.show(task)["code"] == "RESPONSE_EMPTY"
+        assert len(llm.prompts) == 1
+    shown = world.show(task)
+    assert (shown["code"], shown["usage"]["input_tokens"]) == ("RESPONSE_EMPTY", 10)
     assert not (world.root / "outputs").exists()
 
 

@@ -100,6 +100,13 @@ def test_a_fault_of_the_provider_has_its_ending(
     ]
 
 
+def test_a_failed_attempt_has_a_price(world: ApiWorld) -> None:
+    """An empty answer costs as much as any other; without the price, no budget would count it."""
+    shown, _ = run_with(world, [say(" ")], 1)
+    assert (shown["code"], shown["usage"]["input_tokens"]) == ("RESPONSE_EMPTY", 10)
+    assert shown["cost_usd"] == pytest.approx(0.000105)
+
+
 def test_a_repeat_after_a_broken_answer_completes(world: ApiWorld) -> None:
     """D5: the second attempt sends the same request, and the tokens of both are counted."""
     shown, llm = run_with(world, [FAULTS["d5_end"], say(MARK)], 0)

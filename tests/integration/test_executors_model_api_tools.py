@@ -108,6 +108,7 @@ def test_it_comes_to_an_end(provider: Provider, asked: AgentCall) -> None:
         assert len(llm.prompts) == MAX_ROUNDS + 1
         assert llm.prompts[-1].holds("give your answer now")
     assert (result.code, result.session_id) == (Code.OUTPUT_LIMIT, "")
+    assert result.model == llm.prompts[-1].model  # without it, the tokens have no price
     assert result.usage == Usage(10 * (MAX_ROUNDS + 1), 5 * (MAX_ROUNDS + 1))
 
 

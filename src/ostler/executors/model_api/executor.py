@@ -146,7 +146,9 @@ class ModelApiExecutor:
             completion = await self._complete(call, request, on_event)
         except ModelError as error:
             transcript.write(_line({"type": "failure", "code": error.code, "message": error.message}))
-            return _failed(call, error, before)
+            failed = _failed(call, error, before)
+            # The tokens of a failure have the price of its model, too.
+            return replace(failed, model=resolve_model(self._settings.provider, call.model))
         turns = (*request.messages, Message("assistant", completion.response.content))
         result = _succeeded(call, completion)
         _store_session(call, StoredSession(turns, call.key, result.model, result.usage, result.warnings))
