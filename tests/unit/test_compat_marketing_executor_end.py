@@ -206,6 +206,9 @@ def throw(error: BaseException) -> Any:
     ("act", "code"),
     [
         (lambda: None, E.UNKNOWN),
+        (lambda: "text", E.UNKNOWN),
+        (lambda: ClaudeResponse("text", None, 2, "end_turn"), E.UNKNOWN),
+        (lambda: ClaudeResponse(None, 1, 2, "end_turn"), E.UNKNOWN),
         (lambda: throw(ExecutionError("busy", E.API_OVERLOADED)), E.API_OVERLOADED),
         (lambda: throw(ExecutionError("late", E.API_TIMEOUT)), E.API_TIMEOUT),
         (lambda: throw(ExecutionError("stop", E.ABORTED)), E.ABORTED),
@@ -225,6 +228,33 @@ def test_whatever_a_client_does_is_a_result(
     waits = state.code in (Code.OVERLOADED, Code.NETWORK)
     assert deferred_with(result, code) if waits else failed_with(result, code)
     assert state.status is (TaskStatus.DEFERRED if waits else TaskStatus.FAILED)
+
+
+def test_an_unknown_stop_reason_is_the_end_of_the_turn(world: ExecutorWorld) -> None:
+    """As in the seed's client."""
+    odd = Odd(lambda: ClaudeResponse("Farmers.", 1, 2, "pause"))  # pyright: ignore[reportArgumentType]
+    assert world.execute(client=odd).status == "completed"
+
+
+@pytest.mark.parametrize(
+    ("config", "overrides", "message"),
+    [
+        ({}, AgentConfig(timeout_ms=0), "AgentConfig.timeout_ms: expected a number > 0, got 0"),
+        ({}, AgentConfig(timeout_ms=-1), "AgentConfig.timeout_ms: expected a number > 0, got -1"),
+        ({}, AgentConfig(max_retries=-1), "AgentConfig.max_retries: expected a number >= 0, got -1"),
+        ({}, AgentConfig(max_retries="2"), "AgentConfig.max_retries: expected a number >= 0, got '2'"),
+        ({"default_timeout_ms": -5}, None, "default_timeout_ms: expected a number > 0, got -5"),
+        ({"default_max_tokens": None}, None, "default_max_tokens: expected a number > 0, got None"),
+        ({"retry_delay_ms": float("inf")}, None, "retry_delay_ms: expected a number >= 0, got inf"),
+    ],
+)
+def test_a_config_with_an_invalid_number_is_a_result(
+    world: ExecutorWorld, config: dict[str, Any], overrides: AgentConfig | None, message: str
+) -> None:
+    """TASK_NOT_EXECUTABLE; no task is added and the client is not called."""
+    result = world.execute(config=config, agent_config=overrides)
+    assert failed_with(result, E.TASK_NOT_EXECUTABLE) and str(result.error) == message
+    assert world.client.calls == [] and not result.task_id
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ from ostler.project.agents.executor_config import (
     AgentConfig,
     ExecutorConfig,
     apply_config,
+    check_config,
     to_settings,
 )
 from ostler.project.agents.given_client import create_registry
@@ -100,6 +101,9 @@ class AgentExecutor:
         began = self._clock.monotonic()
         if not isinstance(task, Task):  # pyright: ignore[reportUnnecessaryIsInstance]
             return create_failure("", "", UsageError(f"task: expected a Task, got {task!r:.80}"))
+        if signal is not None and not isinstance(signal, asyncio.Event):  # pyright: ignore[reportUnnecessaryIsInstance]
+            wrong = UsageError(f"signal: expected an asyncio.Event, got {signal!r:.80}")
+            return create_failure(task.id, task.skill, wrong)
         try:
             result = await self._execute(task, signal or asyncio.Event(), agent_config or _NO_OVERRIDES)
         except Exception as error:  # noqa: BLE001  (every error becomes a result)
@@ -109,6 +113,7 @@ class AgentExecutor:
     async def _execute(self, task: Task, signal: asyncio.Event, overrides: AgentConfig) -> ExecutionResult:
         if not task.id:
             _require_not_aborted(signal)
+        check_config(self._config, overrides)
         async with self._open(overrides, signal) as ostler:
             ostler.project.require_person("run tasks")
             existing = _find_task(task, ostler.project)

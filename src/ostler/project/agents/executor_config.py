@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,24 @@ class AgentConfig(Struct, frozen=True):
 def create_default_config(**overrides: Any) -> ExecutorConfig:
     """Return the defaults with these overrides."""
     return ExecutorConfig(**overrides)
+
+
+def check_config(config: ExecutorConfig, overrides: AgentConfig) -> None:
+    """Raise UsageError for the first number that is out of its range, or no number."""
+    numbers: dict[str, tuple[object, bool]] = {  # and whether 0 is allowed
+        "default_timeout_ms": (config.default_timeout_ms, False),
+        "default_max_tokens": (config.default_max_tokens, False),
+        "max_retries": (config.max_retries, True),
+        "retry_delay_ms": (config.retry_delay_ms, True),
+        "AgentConfig.timeout_ms": (overrides.timeout_ms, False),
+        "AgentConfig.max_retries": (overrides.max_retries, True),
+    }
+    for name, (value, allows_zero) in numbers.items():
+        if value is None and name.startswith("AgentConfig."):
+            continue
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and value < inf
+        if not is_number or value < 0 or (value == 0 and not allows_zero):
+            raise UsageError(f"{name}: expected a number {'>=' if allows_zero else '>'} 0, got {value!r:.80}")
 
 
 def to_settings(config: ExecutorConfig, overrides: AgentConfig) -> dict[str, object]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import asynccontextmanager
+from typing import get_args
 
+import msgspec
 from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings, Provider
 from ostler.errors import Code, OstlerError, read_code
 from ostler.executors.model_api.executor import ModelApiExecutor
 from ostler.executors.registry import ExecutorRegistry
-from ostler.llm.client import ClaudeClient, ClaudeRequest, ClaudeResponse
+from ostler.llm.client import ClaudeClient, ClaudeRequest, ClaudeResponse, StopReason
 from ostler.llm.failure import ModelError
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.process.protocol import CommandRunner
@@ -22,6 +24,7 @@ from ostler.project.execution import ExecutionError, ExecutionErrorCode, to_exec
 _NO_LOGIN = (Code.AUTH_FAILED, Code.BILLING)
 # Of an exception of an SDK that a client wrapped: their code is API_ERROR, which is retried.
 _FINAL_STATUSES = (400, 401, 402, 403, 404, 405, 413, 422)
+_END: StopReason = "end_turn"  # the seed's reading of an unknown reason
 _GRACE_SECONDS = 0.25  # so that a client with its own timeout can report the tokens so far
 
 
@@ -42,7 +45,7 @@ class GivenClient:
     async def _complete(self, request: ClaudeRequest) -> ClaudeResponse:
         try:
             async with asyncio.timeout(request.timeout_seconds + _GRACE_SECONDS):
-                return _require_content(await self._client.complete(request))
+                return _require_content(_require_response(await self._client.complete(request)))
         except TimeoutError as error:
             late = f"the answer took longer than {request.timeout_seconds:g} s"
             raise ModelError(Code.TIMEOUT, late) from error
@@ -127,6 +130,18 @@ def _require_cancelled() -> None:
     task = asyncio.current_task()
     if task is None or not task.cancelling():
         raise ModelError(Code.UNKNOWN, "the client cancelled itself")
+
+
+def _require_response(response: object) -> ClaudeResponse:
+    """Return the response if its fields have their types: the tokens are recorded and added."""
+    if not isinstance(response, ClaudeResponse):
+        returned = type(response).__name__
+        raise ModelError(Code.UNKNOWN, f"the client returned {returned}, expected a ClaudeResponse")
+    known = response if response.stop_reason in get_args(StopReason) else replace(response, stop_reason=_END)
+    try:
+        return msgspec.convert(msgspec.to_builtins(known), ClaudeResponse)
+    except (msgspec.ValidationError, TypeError) as error:
+        raise ModelError(Code.UNKNOWN, f"the client returned an invalid response: {error}") from error
 
 
 def _require_content(response: ClaudeResponse) -> ClaudeResponse:
