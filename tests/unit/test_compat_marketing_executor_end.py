@@ -209,6 +209,7 @@ def throw(error: BaseException) -> Any:
         (lambda: "text", E.UNKNOWN),
         (lambda: ClaudeResponse("text", None, 2, "end_turn"), E.UNKNOWN),
         (lambda: ClaudeResponse(None, 1, 2, "end_turn"), E.UNKNOWN),
+        (lambda: ClaudeResponse("\ud800", 1, 2, "end_turn"), E.UNKNOWN),
         (lambda: throw(ExecutionError("busy", E.API_OVERLOADED)), E.API_OVERLOADED),
         (lambda: throw(ExecutionError("late", E.API_TIMEOUT)), E.API_TIMEOUT),
         (lambda: throw(ExecutionError("stop", E.ABORTED)), E.ABORTED),

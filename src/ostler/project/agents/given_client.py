@@ -133,14 +133,14 @@ def _require_cancelled() -> None:
 
 
 def _require_response(response: object) -> ClaudeResponse:
-    """Return the response if its fields have their types: the tokens are recorded and added."""
+    """Return the response if its fields have their types, and its text can be written."""
     if not isinstance(response, ClaudeResponse):
         returned = type(response).__name__
         raise ModelError(Code.UNKNOWN, f"the client returned {returned}, expected a ClaudeResponse")
     known = response if response.stop_reason in get_args(StopReason) else replace(response, stop_reason=_END)
     try:
-        return msgspec.convert(msgspec.to_builtins(known), ClaudeResponse)
-    except (msgspec.ValidationError, TypeError) as error:
+        return msgspec.json.decode(msgspec.json.encode(known), type=ClaudeResponse)
+    except (msgspec.ValidationError, TypeError, UnicodeEncodeError) as error:
         raise ModelError(Code.UNKNOWN, f"the client returned an invalid response: {error}") from error
 
 
