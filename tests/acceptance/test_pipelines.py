@@ -82,6 +82,8 @@ def test_a_person_in_the_middle_is_waited_for(world: DocumentWorld) -> None:
         world.ostler("pipeline", "run", "launch", code=4)
         waiting = [step["task"] for step in steps(world).values() if step["status"] == "needs_review"]
         assert len(waiting) == 4
+        shown = world.ostler("pipeline", "status", "launch").stdout
+        assert f"ostler reject {waiting[0]} -m TEXT; then   ostler pipeline resume launch-" in shown
         for task in waiting:
             world.ostler("approve", task)
         before = len(llm.requests)
@@ -111,6 +113,7 @@ def test_one_failure_stops_the_rest_and_resume_goes_on(world: DocumentWorld) -> 
 def test_a_gate_that_could_not_run_is_asked_again_alone(world: DocumentWorld, again: str) -> None:
     """The document was written and not judged: neither resume nor retry writes it again."""
     world.pipeline("hay", "goal: Sell hay\nsteps: [{skill: copy, review: editor}]\n")
+    assert world.ostler("pipeline", "run", "hay", "--dry-run").stdout.startswith("hay: 1 task, 3 at once")
     with FakeLlm(breaks("# Review the phase")) as llm:
         world.asks(llm)
         world.ostler("pipeline", "run", "hay", code=4)

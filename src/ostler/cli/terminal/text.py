@@ -186,6 +186,11 @@ def format_timestamp(text: str) -> str:
     return format_local_time(datetime.fromisoformat(text).timestamp(), time.time())
 
 
+def format_count(number: int, noun: str) -> str:
+    """Return a number with its noun, whose plural ends in s."""
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
 def format_tokens(count: int) -> str:
     return f"{count}" if count < 10_000 else f"{count / 1000:.0f}k"
 

@@ -11,7 +11,7 @@ from msgspec import to_builtins
 
 from ostler.cli.options import json_option
 from ostler.cli.terminal.output import print_hint, print_json, print_text
-from ostler.cli.terminal.text import display_width, format_table, format_tokens, pad, to_one_line
+from ostler.cli.terminal.text import display_width, format_count, format_table, format_tokens, pad, to_one_line
 from ostler.config.find import find_root
 from ostler.config.load import load_settings
 from ostler.config.settings import Settings
@@ -65,7 +65,7 @@ def list_command(as_json: bool) -> None:
     )
     warnings = sum(len(skill.content.warnings) for skill in skills if skill.content)
     if warnings:
-        print_hint(f"\n{_format_count(warnings, 'warning')}.  Next: ostler skills check")
+        print_hint(f"\n{format_count(warnings, 'warning')}.  Next: ostler skills check")
 
 
 @command.command("show")
@@ -166,8 +166,9 @@ def _add_title(title: str, lines: list[str]) -> list[str]:
 
 
 def _format_size(text: str) -> str:
-    lines, count = len(text.splitlines()), format_tokens(len(text) // _CHARACTERS_PER_TOKEN)
-    return f"{_format_count(lines, 'line')}, about {count} tokens"
+    lines, count = len(text.splitlines()), len(text) // _CHARACTERS_PER_TOKEN
+    tokens = "1 token" if count == 1 else f"{format_tokens(count)} tokens"
+    return f"{format_count(lines, 'line')}, about {tokens}"
 
 
 def _format_value(value: Any) -> str:
@@ -196,7 +197,3 @@ def _print_check(checked: list[CheckedSkill], name: str) -> None:
     if open_ones:
         step = " ".join(filter(None, ("ostler skills check", name, "--accept")))
         print_hint(f"\nReview the skills above.  Next: {step}")
-
-
-def _format_count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

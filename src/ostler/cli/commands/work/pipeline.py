@@ -14,7 +14,7 @@ from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.terminal.confinement import print_unconfined
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.problems import print_warnings
-from ostler.cli.terminal.text import STATUS_COLOURS, format_reason, format_table, format_usd
+from ostler.cli.terminal.text import STATUS_COLOURS, format_count, format_reason, format_table, format_usd
 from ostler.engine.pipeline import Node, Pipeline, PipelineStep, group_by_level
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
@@ -74,7 +74,7 @@ def run(
         if later:
             _print_later(name, tasks, as_json)
             return 0
-        print_hint(f"Started {name} with {len(tasks)} tasks; ostler pipeline status {name} shows its steps.")
+        print_hint(f"Started {name} with {format_count(len(tasks), 'task')}; ostler pipeline status {name} shows its steps.")
         task_ids = [task.id for task in tasks]
         print_unconfined(project)
         return asyncio.run(
@@ -146,7 +146,7 @@ def _print_plan(project: Project, pipeline: Pipeline, as_json: bool) -> None:
         print_json({"schema": "ostler.pipeline_plan/1", "name": pipeline.name, "tasks": to_builtins(tasks)})
         return
     after = "stops at the first failure" if pipeline.stop_on_failure else "continues after a failure"
-    print_text(f"{pipeline.name}: {len(tasks)} tasks, {pipeline.max_parallel} at once, {after}\n")
+    print_text(f"{pipeline.name}: {format_count(len(tasks), 'task')}, {pipeline.max_parallel} at once, {after}\n")
     print_text("\n".join(f"  {line}" for line in draw_graph(group_by_level(pipeline.steps), _describe_step)))
 
 
@@ -160,7 +160,7 @@ def _print_later(name: str, tasks: Sequence[Task], as_json: bool) -> None:
         print_json({"schema": "ostler.pipeline_run/1", "run": name, "tasks": [task.id for task in tasks]})
         return
     click.echo(name)
-    print_hint(f"{len(tasks)} tasks\nNext: ostler run --all   or   ostler pipeline resume {name}")
+    print_hint(f"{format_count(len(tasks), 'task')}\nNext: ostler run --all   or   ostler pipeline resume {name}")
 
 
 def _print_run(view: PipelineView) -> None:
@@ -191,7 +191,8 @@ def _format_progress(view: PipelineView) -> str:
 def _find_next_step(view: PipelineView) -> str:
     waiting = [step.task for step in view.steps if step.status is TaskStatus.NEEDS_REVIEW]
     if waiting:
-        return f"ostler approve {waiting[0]}   or   ostler reject {waiting[0]} -m TEXT"
+        decide = f"ostler approve {waiting[0]}   or   ostler reject {waiting[0]} -m TEXT"
+        return f"{decide}; then   ostler pipeline resume {view.run}"
     return "" if view.status in (*_DONE, TaskStatus.IN_PROGRESS) else f"ostler pipeline resume {view.run}"
 
 
