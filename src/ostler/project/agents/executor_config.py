@@ -65,8 +65,8 @@ def check_config(config: ExecutorConfig, overrides: AgentConfig) -> None:
     for name, (value, allows_zero) in numbers.items():
         if value is None and name.startswith("AgentConfig."):
             continue
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and value < inf
-        if not is_number or value < 0 or (value == 0 and not allows_zero):
+        number = value if isinstance(value, int | float) and not isinstance(value, bool) else -1
+        if not 0 <= number < inf or (number == 0 and not allows_zero):
             raise UsageError(f"{name}: expected a number {'>=' if allows_zero else '>'} 0, got {value!r:.80}")
 
 

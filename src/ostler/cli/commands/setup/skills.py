@@ -11,7 +11,14 @@ from msgspec import to_builtins
 
 from ostler.cli.options import json_option
 from ostler.cli.terminal.output import print_hint, print_json, print_text
-from ostler.cli.terminal.text import display_width, format_count, format_table, format_tokens, pad, to_one_line
+from ostler.cli.terminal.text import (
+    display_width,
+    format_count,
+    format_table,
+    format_tokens,
+    pad,
+    to_one_line,
+)
 from ostler.config.find import find_root
 from ostler.config.load import load_settings
 from ostler.config.settings import Settings

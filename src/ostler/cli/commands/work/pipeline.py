@@ -74,7 +74,8 @@ def run(
         if later:
             _print_later(name, tasks, as_json)
             return 0
-        print_hint(f"Started {name} with {format_count(len(tasks), 'task')}; ostler pipeline status {name} shows its steps.")
+        count = format_count(len(tasks), "task")
+        print_hint(f"Started {name} with {count}; ostler pipeline status {name} shows its steps.")
         task_ids = [task.id for task in tasks]
         print_unconfined(project)
         return asyncio.run(
@@ -146,7 +147,8 @@ def _print_plan(project: Project, pipeline: Pipeline, as_json: bool) -> None:
         print_json({"schema": "ostler.pipeline_plan/1", "name": pipeline.name, "tasks": to_builtins(tasks)})
         return
     after = "stops at the first failure" if pipeline.stop_on_failure else "continues after a failure"
-    print_text(f"{pipeline.name}: {format_count(len(tasks), 'task')}, {pipeline.max_parallel} at once, {after}\n")
+    count = format_count(len(tasks), "task")
+    print_text(f"{pipeline.name}: {count}, {pipeline.max_parallel} at once, {after}\n")
     print_text("\n".join(f"  {line}" for line in draw_graph(group_by_level(pipeline.steps), _describe_step)))
 
 
@@ -160,7 +162,8 @@ def _print_later(name: str, tasks: Sequence[Task], as_json: bool) -> None:
         print_json({"schema": "ostler.pipeline_run/1", "run": name, "tasks": [task.id for task in tasks]})
         return
     click.echo(name)
-    print_hint(f"{format_count(len(tasks), 'task')}\nNext: ostler run --all   or   ostler pipeline resume {name}")
+    count = format_count(len(tasks), "task")
+    print_hint(f"{count}\nNext: ostler run --all   or   ostler pipeline resume {name}")
 
 
 def _print_run(view: PipelineView) -> None:
