@@ -48,7 +48,6 @@ SYNONYMS = {
     "pr": 'ostler run with git.on_complete = "pr" in ostler.toml',
     "answer": "ostler resume ID -m TEXT",
     "reply": "ostler resume ID -m TEXT",
-    "abort": "ostler cancel",
     "continue": "ostler resume ID, then ostler run ID",
     "logs": "ostler log",
     "tail": "ostler log ID -f",
