@@ -58,6 +58,18 @@ class TestRejection:
         times = sorted(at - (RESET - NOW) for one in (bench, beside) for _, at in one.models.calls)[1:]
         assert times[0] == 0.0 and min(times[1:]) >= 7.0
 
+    @pytest.mark.parametrize("code", [Code.RESPONSE_EMPTY, Code.AGENT_FAILED])
+    def test_a_probe_without_an_answer_delays_no_other_task(self, code: Code, tmp_path: Path) -> None:
+        """The agent crashed or answered nothing: the next task probes at once, not after a minute."""
+        once = settings(RetrySettings(max_retries=0, jitter=0.0))
+        bench = Bench(tmp_path, once, sonnet=[rejected(), fails(code), ok()])
+        bench.call(SONNET)
+        bench.clock.advance(RESET - NOW)
+        assert bench.call(SONNET, task="t-2").result.code is code
+        started = bench.clock.now()
+        assert bench.call(SONNET, task="t-3").result.ok
+        assert bench.clock.now() == started
+
     @pytest.mark.parametrize(
         ("model", "is_closed"),
         [

@@ -83,6 +83,18 @@ class TestLimits:
         assert isinstance(ledger.admit([SONNET], "bob", NOW + LEASE_SECONDS - 1), Closed)
         assert ledger.admit([SONNET], "bob", NOW + LEASE_SECONDS) == Probe((WEEK,))
 
+    def test_a_probe_that_is_given_back_is_free_at_once(self, ledger: AccountLedger) -> None:
+        """Only its own caller gives it back, and a window that was closed again stays closed."""
+        limit(ledger, NOW)
+        assert ledger.admit([SONNET], "ada", NOW) == Probe((WEEK,))
+        ledger.release_probe([WEEK], "bob")
+        assert isinstance(ledger.admit([SONNET], "bob", NOW + 1), Closed)
+        ledger.release_probe([WEEK], "ada")
+        assert ledger.admit([SONNET], "bob", NOW + 1) == Probe((WEEK,))
+        limit(ledger, NOW + 500, NOW + 2)
+        ledger.release_probe([WEEK], "bob")
+        assert isinstance(ledger.admit([SONNET], "ada", NOW + 3), Closed)
+
     def test_an_answer_does_not_undo_a_later_limit(self, ledger: AccountLedger) -> None:
         """A limit that another call met during the probe takes precedence."""
         limit(ledger, NOW)

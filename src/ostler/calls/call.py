@@ -83,6 +83,8 @@ class AgentCaller:
                 if not is_host_limit(error.code):
                     raise
                 outcome = progress.stop(error.code, f"{error.message} Next: {error.hint}")
+            finally:
+                self._release_probes(progress)
             outcome = outcome or progress.exhaust()
             execution.code = outcome.result.code
             return outcome
@@ -92,6 +94,11 @@ class AgentCaller:
         max_attempts = len(request.pool.enabled) * (1 + self._settings.retry.max_retries)
         interruption = await self._runner.stop_leftovers(request)
         return CallProgress(request, interruption, max_attempts, self._services.debugger)
+
+    def _release_probes(self, progress: CallProgress) -> None:
+        """Let another call probe at once what this one could not, such as after a crash of its agent."""
+        for probe in filter(None, (one.unanswered for one in progress.probes)):
+            self._services.availability.release_probe(probe, progress.request.task)
 
     def _find_recovering(self, progress: CallProgress) -> ModelPool:
         """Return the models whose limit ends within the time that this call may still wait."""
@@ -233,6 +240,7 @@ class AgentCaller:
         answer_format = progress.request.answer_format_for(executor.capabilities)
         prompt, fresh_prompt = await self._prompts.build(progress, model, session.started, answer_format)
         first_output = FirstOutput(admission, partial(self._record_recovery, progress, model))
+        progress.probes.append(first_output)
         availability, self_healing = self._services.availability, self._services.self_healing
         if progress.last_model not in ("", model.name):
             self._events.notify_retry(progress, progress.last_result, model)

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from ostler.calls.attempts.session import AgentSession, is_session_failure, replace_session, with_own_id
 from ostler.calls.debugger import Debugger, PromptOverride
 from ostler.calls.models.availability import Unavailable, explain_exhaustion
+from ostler.calls.models.first_output import FirstOutput
 from ostler.calls.request import CallOutcome, CallRequest
 from ostler.errors import Code, needs_account_fix
 from ostler.model.attempt import Attempt
@@ -30,6 +31,7 @@ class CallProgress:
         self.attempts_made = 0
         self.last_model = ""
         self.waited_seconds = 0.0  # for limits that other calls ran into
+        self.probes: list[FirstOutput] = []  # one per attempt; most have no probe
         self.failed_probe = False  # the last attempt was a probe that the provider did not answer
         self.unavailable: dict[str, Unavailable] = {}
         self.prompt_override = PromptOverride(debugger)

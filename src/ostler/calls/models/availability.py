@@ -154,6 +154,10 @@ class ModelAvailability:
             return replace(unavailable, is_probed=admission.is_probed)
         return admission
 
+    def release_probe(self, probe: Probe, caller: str) -> None:
+        """Let others probe at once: this caller ended without an answer of the provider."""
+        self._accounts.release_probe(probe.windows, f"{self._project}:{caller}")
+
     def find_hold(
         self, pool: ModelPool, priority: Priority = "P2", *, has_begun: bool = True, preferred: str = ""
     ) -> Unavailable | None:

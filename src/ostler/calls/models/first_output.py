@@ -19,6 +19,11 @@ class FirstOutput:
         self._on_answer = on_answer
 
     @property
+    def unanswered(self) -> Probe | None:
+        """The probe if the model has not answered it yet; None: it has, or the attempt is no probe."""
+        return self._probe
+
+    @property
     def is_unanswered(self) -> bool:
         """Whether this call is a probe, and the model has not answered yet."""
         return self._probe is not None

@@ -44,6 +44,10 @@ class AccountLedger(Protocol):
         """
         ...
 
+    def release_probe(self, windows: Sequence[Window], caller: str) -> None:
+        """Give back the Probe of a caller that got no answer; a window closed since then stays closed."""
+        ...
+
     def reopen(self, window: Window) -> bool:
         """End the limit after a successful probe; return False if it was set again in the meantime.
 

@@ -42,6 +42,9 @@ _REPORT = """
 _LEASE_PROBE = """
     UPDATE closed_window SET probing_until = ?, prober = ?
     WHERE provider = ? AND account = ? AND model = ? AND name = ?"""
+_RELEASE_PROBE = """
+    UPDATE closed_window SET probing_until = NULL, prober = ''
+    WHERE provider = ? AND account = ? AND model = ? AND name = ? AND prober = ?"""
 _DELETE_PROBED = """
     DELETE FROM closed_window
     WHERE provider = ? AND account = ? AND model = ? AND name = ? AND probing_until IS NOT NULL"""
@@ -168,6 +171,12 @@ class SqliteAccounts:
                 for window in admission.windows if isinstance(admission, Probe) else ():
                     run(db, _LEASE_PROBE, now + LEASE_SECONDS, caller, *_key(window))
         return admission
+
+    @_keeps_working
+    def release_probe(self, windows: Sequence[Window], caller: str) -> None:
+        with self.file.transaction() as db:
+            for window in windows:
+                run(db, _RELEASE_PROBE, *_key(window), caller)
 
     @_keeps_working
     def reopen(self, window: Window) -> bool:
