@@ -6,15 +6,20 @@ import asyncio
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from ostler.calls.attempts.page import AttemptPage, read_response
+from ostler.cli.terminal.log_lines import LogRenderer, LogStyle
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
 from ostler.executors.command import PRESETS, CommandExecutor
 from ostler.executors.permissions import WITHOUT_CHECKS
 from ostler.executors.registry import ExecutorRegistry
-from ostler.model.call import AgentCall, AgentEvent, CallResult, RetryReported
+from ostler.model.attempt import Attempt
+from ostler.model.call import AgentCall, AgentEvent, CallResult, RetryReported, TextReceived, ToolUsed
 from ostler.model.command import Command, Exit, Sink, StopReason
+from ostler.model.ids import TaskId
 from ostler.process.runner import DefaultCommandRunner
 from ostler.testing.mocks import MockCommandRunner
 
@@ -30,6 +35,31 @@ def run_shell(script: str, tmp_path: Path, *args: str, prompt: str = "the prompt
 def test_prompt_goes_to_stdin(tmp_path: Path) -> None:
     """Without {prompt_file} the prompt is passed on stdin, and the output is the answer."""
     assert run_shell("tr a-z A-Z", tmp_path).text == "THE PROMPT"
+
+
+def test_the_lines_of_the_output_stay_together(tmp_path: Path) -> None:
+    """In the page and in the terminal: no empty line between them that the program did not print."""
+    events: list[AgentEvent] = []
+    script = "echo; echo one; echo '  two'; echo; echo; echo three"
+    executor = CommandExecutor(
+        "mine", ExecutorSettings(command="sh", args=("-c", script)), DefaultCommandRunner()
+    )
+    call = AgentCall("i", "x", "s-1", env={"PATH": "/usr/bin:/bin"}, cwd=str(tmp_path))
+    asyncio.run(executor.spawn(call, events.append))
+    texts = [TextReceived("one", True), TextReceived("  two", True), TextReceived("\nthree", True)]
+    assert [one for one in events if isinstance(one, TextReceived)] == texts
+
+    page = AttemptPage(tmp_path / "page.md", Attempt(TaskId("t"), "key", "run", "test", 1, "mine", 0.0), "x")
+    renderer, shown = LogRenderer(LogStyle()), list[str]()
+    for event in (*texts, ToolUsed("Edit", "a.txt"), *texts):
+        page.write_event(event)
+        shown += renderer.render({"at": 0.0, "id": "", **msgspec.json.decode(msgspec.json.encode(event))})
+    page.close()
+    lines = ["one", "  two", "", "three"]
+    assert read_response((tmp_path / "page.md").read_text()).splitlines() == [
+        *lines, "", "- Edit a.txt", "", *lines
+    ]  # fmt: skip
+    assert shown[:4] == lines and shown[-4:] == lines
 
 
 def test_prompt_file_is_private_and_whole(tmp_path: Path) -> None:

@@ -223,6 +223,8 @@ class _Output:
     def __init__(self, on_event: OnEvent) -> None:
         self._on_event = on_event
         self._tail = bytearray()
+        self._gap = ""  # the empty lines since the last line, as one
+        self._has_line = False
         self._retried: set[Code] = set()  # reported since the last line of output
         self.retry: Retry | None = None  # the last one in the error output
 
@@ -230,9 +232,13 @@ class _Output:
         self._tail += line + b"\n"
         if len(self._tail) > 2 * _MAX_TEXT_BYTES:
             del self._tail[:-_MAX_TEXT_BYTES]
-        if line.strip():
-            self._retried.clear()
-            self._on_event(TextReceived(line.decode("utf-8", "replace")))
+        if not line.strip():
+            self._gap = "\n" if self._has_line else ""
+            return False
+        self._has_line = True
+        self._retried.clear()
+        self._on_event(TextReceived(self._gap + line.decode("utf-8", "replace"), is_line=True))
+        self._gap = ""
         return False
 
     def read_error_line(self, line: bytes) -> None:

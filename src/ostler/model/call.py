@@ -82,8 +82,9 @@ class SessionReplaced(Struct, frozen=True, tag="session_replaced"):
     resumed: bool  # true: the existing session continues; false: a new one without history was started
 
 
-class TextReceived(Struct, frozen=True, tag="text_received"):
+class TextReceived(Struct, frozen=True, omit_defaults=True, tag="text_received"):
     text: str
+    is_line: bool = False  # a line of plain output, not a message: the next one follows without a gap
 
 
 class ToolUsed(Struct, frozen=True, tag="tool_used"):

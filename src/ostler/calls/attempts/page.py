@@ -41,11 +41,16 @@ class AttemptPage:
 
     def __init__(self, path: Path, attempt: Attempt, prompt: str) -> None:
         self._file = Transcript(str(path))
+        self._follows_line = False
         title = f"# {attempt.phase}, attempt {attempt.number}\n\n"
         self._write(f"{title}## Prompt\n\n{_quote(prompt)}{_RESPONSE}")
 
     def write_event(self, event: AgentEvent) -> None:
-        self._write(_format_event(event))
+        text = _format_event(event)
+        is_line = isinstance(event, TextReceived) and event.is_line
+        self._end_lines(is_line or not text)
+        self._follows_line = self._follows_line or is_line
+        self._write(text)
 
     def write_prompt(self, prompt: str) -> None:
         """Add the prompt of the session that replaces a lost one."""
@@ -53,14 +58,22 @@ class AttemptPage:
 
     def write_result(self, result: CallResult) -> None:
         ended = "succeeded" if result.ok else f"{result.code}: {result.message}"
+        self._end_lines()
         tokens = f"{result.usage.input_tokens} tokens in, {result.usage.output_tokens} out"
         self._write(f"{ended} ({result.duration_seconds:.1f} s, {tokens})\n")
 
     def write_interruption(self, text: str) -> None:
+        self._end_lines()
         self._write(f"{text}\n")
 
     def close(self) -> None:
         self._file.close()
+
+    def _end_lines(self, continues: bool = False) -> None:
+        """Separate what follows from the lines of a program's output."""
+        if self._follows_line and not continues:
+            self._follows_line = False
+            self._write("\n")
 
     def _write(self, text: str) -> None:
         if text:
@@ -106,6 +119,8 @@ def _quote(prompt: str) -> str:
 
 def _format_event(event: AgentEvent) -> str:
     match event:
+        case TextReceived(text=text, is_line=True):
+            return f"{text.rstrip()}\n"
         case TextReceived(text=text):
             return f"{text.strip()}\n\n"
         case ToolUsed(tool=tool, detail=detail):

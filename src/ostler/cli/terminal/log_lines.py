@@ -104,6 +104,8 @@ class LogRenderer:
                 return "head", [self._render_start(entry)]
             case "session_started":
                 return "head", [self._render_session(entry)]
+            case "text_received" if entry.get("is_line"):
+                return "lines", self._render_lines(entry["text"])
             case "text_received":
                 return "text", self._render_text(entry["text"])
             case "tool_used":
@@ -153,6 +155,11 @@ class LogRenderer:
 
     def _render_text(self, text: str) -> Iterator[str]:
         return render_markdown(text, self._text_columns, self._style.colour)
+
+    def _render_lines(self, text: str) -> Iterator[str]:
+        """Yield the plain output of a program; its spaces are kept."""
+        for line in sanitize_lines(text):
+            yield from break_line(line, self._text_columns)
 
     def _render_message(self, message: str, colour: str) -> list[str]:
         """Wrap a message that starts with a sign; further lines align with its text."""
