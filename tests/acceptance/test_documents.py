@@ -127,6 +127,22 @@ def test_what_stood_at_its_path_is_kept(world: DocumentWorld) -> None:
     assert (world.root / ".ostler/tasks" / task / "replaced.md").read_text() == "mine"
 
 
+def test_a_document_that_a_person_changed_before_the_rejection_is_kept(world: DocumentWorld) -> None:
+    """The next version replaces it; versions of the task itself are not kept."""
+    with writing(world):
+        task = world.new("Sell hay", "--skill", "copy", "--review", "human")
+        world.ostler("run", task, code=4)
+        document = world.root / f"outputs/creative/copy/{task}.md"
+        document.write_text("my own words")
+        world.ostler("reject", task, "-m", "Name the price.")
+        world.ostler("run", task, code=4)
+        world.ostler("reject", task, "-m", "And the seller.")
+        world.ostler("run", task, code=4)
+    kept = sorted((world.root / ".ostler/tasks" / task).glob("replaced*"))
+    assert [(one.name, one.read_text()) for one in kept] == [("replaced.md", "my own words")]
+    assert "my own words" not in document.read_text()
+
+
 @pytest.mark.parametrize("path", ["../out.md", "/tmp/out.md", "a/../../b.md", ".ostler/../../x.md"])
 def test_a_path_that_leaves_the_project_is_refused(world: DocumentWorld, path: str) -> None:
     """Exit 2, one sentence, and no task."""

@@ -92,7 +92,7 @@ class CallEnded(UsageEvent, frozen=True, tag="call_ended"):
 class CheckpointMade(Body, frozen=True, tag="checkpoint_made"):
     phase: str
     commit: str | None = None  # null: no git repository
-    tree: str = ""  # start of the tree's hash: equal for equal files
+    tree: str = ""  # start of the hash of the tree, or of the document: equal for equal files
     output: str | None = None  # path of the document, relative to the project
     unchanged: bool = False  # the files are those of the task's base
     left: LeftFiles | None = None  # files of the worktree that the commit does not contain

@@ -102,7 +102,7 @@ WARNINGS: dict[WarningCode, tuple[str, str]] = {
         "look at ostler diff ID; then ostler approve ID or ostler reject ID",
     ),
     WarningCode.NO_CHANGES: (
-        "the commits of the work change no file",
+        "the commits of the work change no file, or the document is still the one that was rejected",
         "read ostler log ID; then ostler approve ID, or ostler reject ID -m TEXT",
     ),
     WarningCode.NETWORK_REFUSED: (

@@ -201,10 +201,10 @@ def _find(task: Situation) -> tuple[str, Asks | None]:
         return f"{fix}; then   ostler retry {{id}}", "retry"
     if task.held:
         return "ostler approve {id}   to let it start, or   ostler reject {id} -m TEXT", asks
-    if status is _S.NEEDS_REVIEW and task.output_path:
-        return f"read {task.output_path}; then{_DECIDE}", asks
     if status is _S.NEEDS_REVIEW and WarningCode.NO_CHANGES in task.warnings:
         return f"ostler log {{id}}   shows why nothing changed; then{_DECIDE}", asks
+    if status is _S.NEEDS_REVIEW and task.output_path:
+        return f"read {task.output_path}; then{_DECIDE}", asks
     if status is _S.NEEDS_REVIEW and task.phase in _TEXT_PHASES and _asks_person(task.gate):
         return f"ostler log {{id}}   shows the answer of {{phase}}; then{_DECIDE}", asks
     if status is _S.DEFERRED and task.resumes_at:

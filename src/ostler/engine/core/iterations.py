@@ -95,9 +95,10 @@ def apply_checkpoint(state: State, event: CheckpointMade) -> State:
     committed = replace(state, commit=event.commit or state.commit, output=event.output or state.output)
     committed = replace(committed, tree=event.tree, unchanged=event.unchanged)
     committed = set_left(committed, event.left)
-    committed = replace(committed, warnings=add_warnings(committed, event.warnings))
     if not event.unchanged:
         committed = replace(forget_no_changes(committed), no_changes="")
+    # After that, because a document that was not changed has this warning too.
+    committed = replace(committed, warnings=add_warnings(committed, event.warnings))
     if state.stage is Stage.ITERATED:
         return replace(update_phase(committed, "running", 0, event.commit), stage=Stage.READY)
     now = state.phases[state.phase]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import partial
+from hashlib import blake2b
+from itertools import count
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -17,6 +20,7 @@ from ostler.engine.steps.agent_call.provided_files import (
     LARGEST_FILE,
     FileCopy,
     document_name,
+    find_document_file,
     provide_files,
     read_document_file,
 )
@@ -29,6 +33,7 @@ from ostler.files.failpoint import reach
 from ostler.model.attempt import Attempt
 from ostler.model.event import CheckpointMade
 from ostler.model.plan import DOCUMENT_PHASE
+from ostler.model.state import State
 from ostler.model.task import Task
 from ostler.prompt.completion import read_document_mark, strip_final_mark
 from ostler.prompt.dialogue import format_dialogue
@@ -122,7 +127,7 @@ def build_document_prompt(context: TaskContext, services: StepServices) -> Docum
         _collect_warnings(skill, prompts, task, services),
         _add_optional_file(files, name),
         str(directory / SKILL) if files.size else "",
-        name if is_always_file(name) else "",
+        find_document_file(context, services),
         source,
     )
 
@@ -208,21 +213,45 @@ def write_document(step: Checkpoint, context: TaskContext, services: StepService
     check_output(root, path, services.settings.documents)
     written = read_document_file(context, services)
     data = strip_final_mark(answer).encode("utf-8", "replace") if written is None else written
+    before, digest = _find_last_digest(context.state), _compute_digest(data)
     reach("document.write")
-    if context.state.output is None:
-        _keep_replaced_file(root, path, data, task_dir)
+    _keep_replaced_file(root, path, {before, digest}, task_dir)
     if (folder := (root / path).parent).is_dir():
         remove_temporary_files(folder)  # of a killed run
     write_beneath(root, path, data)
     reach("document.written")
     redacted = (WarningCode.SECRETS_REDACTED,) if written is None and is_redacted(data) else ()
-    return CheckpointMade(step.phase, output=path, warnings=redacted)
+    unchanged = (WarningCode.NO_CHANGES,) if digest == before else ()
+    return CheckpointMade(step.phase, tree=digest, output=path, warnings=(*redacted, *unchanged))
 
 
-def _keep_replaced_file(root: Path, path: str, data: bytes, task_dir: Path) -> None:
-    """Keep a copy of the file that the document replaces."""
-    if exists_and_not_empty(root, path) and (before := read_beneath(root, path, LARGEST_FILE)) != data:
-        write_atomic(task_dir / f"replaced{PurePosixPath(path).suffix}", before)
+def _find_last_digest(state: State) -> str:
+    """Return the digest of the version that this task has written; empty: none, or unknown."""
+    return "" if state.output is None else state.tree
+
+
+def _compute_digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def _keep_replaced_file(root: Path, path: str, own: Container[str], task_dir: Path) -> None:
+    """Keep a copy of the file that the document replaces, unless this task has written it.
+
+    A person may also have changed a document before it was rejected.
+    """
+    if not exists_and_not_empty(root, path):
+        return
+    before = read_beneath(root, path, LARGEST_FILE)
+    if _compute_digest(before) in own:
+        return
+    suffix = PurePosixPath(path).suffix
+    for number in count(1):
+        copy = task_dir / (f"replaced{suffix}" if number == 1 else f"replaced-{number}{suffix}")
+        if not copy.exists():
+            write_atomic(copy, before)
+        elif copy.read_bytes() != before:
+            continue
+        return
 
 
 def _collect_feedback(context: TaskContext, services: StepServices) -> str:
@@ -240,8 +269,7 @@ def _earlier_version(
     mark = read_document_mark(answer)
     if not answer or (mark is not None and mark.kind == "blocked"):
         return (review,)
-    name = document_name(context)
-    if is_always_file(name):
+    if name := find_document_file(context, services):
         text = (
             f"The previous version is the file {name} in your working directory. Its summary was:\n\n{answer}"
         )

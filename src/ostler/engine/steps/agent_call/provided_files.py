@@ -56,6 +56,16 @@ def document_name(context: TaskContext) -> str:
     return "" if is_always_answer(path) else PurePosixPath(path).name
 
 
+def find_document_file(context: TaskContext, services: StepServices) -> str:
+    """Return the name of the file if the agent has to write it, or has written it before; else empty.
+
+    A later call has to know of a file that could have been an answer: the file is the document then.
+    """
+    name = document_name(context)
+    has_file = bool(name) and os.path.lexists(working_directory(context.state, services) / name)
+    return name if has_file or is_always_file(name) else ""
+
+
 def read_document_file(context: TaskContext, services: StepServices) -> bytes | None:
     """Return the document that the agent wrote; None if its answer is the document.
 
