@@ -133,6 +133,7 @@ def test_a_missing_input_is_one_sentence(world: DocumentWorld) -> None:
             ("--skill", "copy", "--input", "../../etc/passwd"),
             "the input '../../etc/passwd' is not a path below the project",
         ),
+        (("--input", "notes.md", "--review", "human"), "only a task with a document has inputs, review"),
     ],
 )
 def test_empty_names_and_inputs_outside_the_project_add_nothing(

@@ -259,6 +259,23 @@ def test_mistakes_of_readable_steps_do_not_hide_unknown_steps(world: DocumentWor
     assert "max_retries: expected" in failed and "no step b" in failed and "the input '/etc/x'" in failed
 
 
+def test_a_mistake_that_occurs_twice_has_the_line_of_each(world: DocumentWorld) -> None:
+    """Also if the same text is a correct value somewhere else; an inherited mistake is reported once."""
+    steps = (
+        "steps:",
+        "  - {id: one, skill: copy, goal: editr, output: docs/a.md}",
+        "  - {id: two, skill: editr, executor: editr}",
+        "  - parallel: [copy, {id: three, skill: copy, output: docs/a.md, inputs: [a, ../b]}]",
+        "  - review: editr",
+        "tier: mega",
+    )
+    world.pipeline("launch", "\n".join(steps))
+    error = world.ostler("pipeline", "run", "launch", code=2).stderr
+    lines = [line.partition("launch.yaml:")[2] for line in error.splitlines() if "launch.yaml:" in line]
+    assert [line.partition(":")[0] for line in lines] == ["3", "3", "4", "4", "5", "6"]
+    assert any(line.endswith("docs/a.md is the output of the step one, too") for line in lines)
+
+
 def test_the_steps_have_different_titles(world: DocumentWorld) -> None:
     """The name of the step is in the title, and not in the goal that the writer gets."""
     world.pipeline("hay", "goal: Sell hay\nsteps: [research, copy, {skill: copy, goal: Copy it again}]\n")

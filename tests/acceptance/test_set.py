@@ -79,6 +79,25 @@ def test_a_changed_state_file_is_refused_with_its_line(world: World) -> None:
     assert world.show(task)["status"] == "completed"
 
 
+@pytest.mark.parametrize("command", [("resume",), ("edit", "--title", "Green"), ("set", "priority=P0")])
+def test_no_command_replaces_a_changed_state_file(world: World, command: tuple[str, ...]) -> None:
+    """It is refused with the sentence of `run`; the command that the sentence names is not."""
+    name, *options = command
+    task = world.new("Paint")
+    world.ostler("pause", task)
+    path = world.root / ".ostler" / "tasks" / task / "state.yaml"
+    written = path.read_text()
+    path.write_text(written.replace('status: "paused"', "status: completed"))
+    assert "state.yaml:3: status was changed" in world.ostler(name, task, *options, code=2).stderr
+    assert "status: completed" in path.read_text()
+    path.write_text(written.replace('status: "paused"', "status: pending"))
+    world.ostler("resume", task)
+    path.write_text(path.read_text().replace('title: "Paint"', "title: Green"))
+    world.ostler("edit", task, "--title", "Green")
+    world.ostler("run", task)
+    assert world.show(task)["status"] == "completed"
+
+
 def test_an_outdated_state_file_is_no_change_by_a_person(world: World) -> None:
     """A killed run leaves an older state, and a power cut an empty file."""
     task = world.new("Paint")

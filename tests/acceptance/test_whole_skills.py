@@ -248,17 +248,18 @@ def test_a_rejected_file_that_did_not_change_is_not_reviewed_as_a_new_one(
 ) -> None:
     """The next call is asked to change the file, and its reviewer sees that it is the rejected one."""
     output = f"outputs/prices.{suffix}"
-    script = f'cp "$1" {world.root.parent}/prompt; [ -e prices.{suffix} ] || echo Hay > prices.{suffix}; echo Done.'
+    file = f"prices.{suffix}"
+    script = f'cp "$1" {world.root.parent}/prompt; [ -e {file} ] || echo Hay > {file}; echo Done.'
     task = write_with(world, script, "--output", output, "--review", "human", code=4)
     assert "NO_CHANGES" not in world.show(task)["warnings"]
     world.ostler("reject", task, "-m", "Name the price.")
     world.ostler("run", task, code=4)
-    assert f"the file prices.{suffix} in your working directory" in (world.root.parent / "prompt").read_text()
+    assert f"the file {file} in your working directory" in (world.root.parent / "prompt").read_text()
     assert (world.root / output).read_text() == "Hay\n"
     view = world.show(task)
     assert "NO_CHANGES" in view["warnings"]
     assert "still the one that was rejected" in view["message"]
-    use_program(world, f"echo Hay 4.50 > prices.{suffix}; echo Done.")
+    use_program(world, f"echo Hay 4.50 > {file}; echo Done.")
     world.ostler("reject", task, "-m", "Name the price!")
     world.ostler("run", task, code=4)
     assert "NO_CHANGES" not in world.show(task)["warnings"]

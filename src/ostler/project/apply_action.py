@@ -24,6 +24,11 @@ def apply_action(
 
         decode_params(action, values)
         return dispose_task(project, task, name, values)
+    if not action.ends_task:
+        # Few tasks have files.
+        from ostler.project.tasks.edited_file import refuse_state_edit  # noqa: PLC0415
+
+        refuse_state_edit(project, task, name)
     view = project.act(task, name, **values)
     if not action.ends_task and not project.state(task).cancel_requested:
         return view

@@ -95,7 +95,7 @@ def _read_schedule(file: Path, root: Path) -> Iterator[ScheduledFile]:
     if file.suffix == ".md":
         kind, schedule = "task", read_scheduled_task(file, root).schedule
     else:
-        kind, schedule = "pipeline", read_pipeline(file)[0].schedule
+        kind, schedule = "pipeline", read_pipeline(file).pipeline.schedule
     if schedule is not None:
         check_schedule(schedule)
         yield ScheduledFile(file.stem, kind, file, schedule)

@@ -24,10 +24,10 @@ def find_schedule_problems(setup: Setup) -> Iterator[Problem]:
 def _find_in_pipelines(setup: Setup) -> Iterator[Problem]:
     for path in sorted((setup.root / FOLDER).glob("[!.]*.y*ml")):
         try:
-            pipeline, document = read_pipeline(path)
+            parsed = read_pipeline(path)
         except OstlerError:
             continue  # reported with its schedule
-        for error in find_step_errors(pipeline, document, setup):
+        for error in find_step_errors(parsed, setup):
             yield from to_problems(error)
 
 

@@ -31,7 +31,16 @@ def find_task_errors(task: Task, setup: Setup) -> Iterator[OstlerError]:
         yield UsageError(f"invalid max_retries: expected a number >= 0, got {task.max_retries}")
     for one in task.inputs:
         yield from find_input_errors(one.path)
+    if only := _find_document_fields(task):
+        message = f"only a task with a document has {', '.join(only)}"
+        yield UsageError(message, "add a skill or an output (--skill NAME or --output PATH)")
     yield from _find_skill_errors(task, setup)
+
+
+def _find_document_fields(task: Task) -> list[str]:
+    """Return the fields that a task has and that no phase of a code change would use."""
+    fields = {"inputs": task.inputs, "review": task.review, "next": task.next}
+    return [] if task.is_document else [name for name, value in fields.items() if value]
 
 
 def find_input_errors(path: str) -> Iterator[OstlerError]:

@@ -83,13 +83,22 @@ class ParsedPipeline(Struct, frozen=True):
     pipeline: Pipeline
     document: Document
     mistakes: tuple[OstlerError, ...]
+    places: dict[str, Place]  # of the steps, by their ids
+    reviews: dict[str, Place]  # of the review steps, by the ids of the reviewed ones
+
+    def error(self, step: str, key: str, what: str, item: int | None = None) -> YamlInvalid:
+        """Return an error at a value of a step; the step may have inherited it from the pipeline."""
+        place = self.reviews.get(step, self.places[step]) if key == "review" else self.places[step]
+        own: Place = (*place, key) if item is None else (*place, key, item)
+        is_inherited = (*place, key) not in self.document.lines and (key,) in self.document.lines
+        return self.document.error((key,) if is_inherited else own, what)
 
 
-def read_pipeline(path: Path, goal: str = "") -> tuple[Pipeline, Document]:
-    """Return the pipeline and its YAML document; raise with all mistakes."""
-    parsed = parse_pipeline(path, goal)
+def read_pipeline(path: Path) -> ParsedPipeline:
+    """Return the pipeline; raise with all mistakes."""
+    parsed = parse_pipeline(path)
     refuse_mistakes(parsed.mistakes)
-    return parsed.pipeline, parsed.document
+    return parsed
 
 
 def refuse_mistakes(mistakes: Sequence[OstlerError]) -> None:
@@ -112,7 +121,8 @@ def parse_pipeline(path: Path, goal: str = "") -> ParsedPipeline:
         raise UsageError(f"{path} is not UTF-8 (byte {error.start})", "save it as UTF-8") from None
     document = read_yaml(text, str(path))
     parser = _Parser(document, path.stem, goal)
-    return ParsedPipeline(parser.parse(), document, tuple(parser.mistakes))
+    pipeline = parser.parse()
+    return ParsedPipeline(pipeline, document, tuple(parser.mistakes), parser.places, parser.reviews)
 
 
 class _Parser:
@@ -123,9 +133,10 @@ class _Parser:
         self._stem = stem
         self._goal = goal
         self._steps: list[PipelineStep] = []
-        self._paths: dict[str, Place] = {}
+        self.places: dict[str, Place] = {}
         self._group: list[str] = []  # the ids of the previous step, one or several
         self._top: Mapping[str, Any] = {}
+        self.reviews: dict[str, Place] = {}
         self.mistakes: list[YamlInvalid] = []
 
     def parse(self) -> Pipeline:
@@ -212,7 +223,7 @@ class _Parser:
                 max_retries=self._get_retries(*self._choose_table(table, "max_retries", at)),
             )
         )
-        self._paths[name] = at
+        self.places[name] = at
         return name
 
     def _parse_review(self, table: Mapping[str, Any], at: Place) -> None:
@@ -228,6 +239,7 @@ class _Parser:
                 if step.review:
                     self._record(at, f"{step.id} has a review already")
                 self._steps[index] = replace(step, review=who, max_revisions=most)
+                self.reviews[step.id] = at
 
     def _choose_name(self, explicit: str, skill: str, at: Place) -> str:
         if explicit and not _STEP_ID.fullmatch(explicit):
@@ -235,10 +247,10 @@ class _Parser:
                 "expected up to 64 letters, digits, spaces, dots and hyphens, with a letter or digit first"
             )
             self._record((*at, "id"), f"invalid id {explicit!r:.80}: {expected}")
-        if explicit and explicit in self._paths:
+        if explicit and explicit in self.places:
             self._record((*at, "id"), f"the id {explicit} is used twice")
         name, number = explicit or skill, 1
-        while name in self._paths:
+        while name in self.places:
             number += 1
             name = f"{skill}-{number}"
         return name
@@ -250,10 +262,10 @@ class _Parser:
                 if name not in known:
                     near = nearest(name, sorted(known))
                     hint = f"; did you mean {near}?" if near else ""
-                    self._record((*self._paths[step.id], "after"), f"no step {name}{hint}")
+                    self._record((*self.places[step.id], "after"), f"no step {name}{hint}")
         after = {TaskId(step.id): tuple(map(TaskId, step.after)) for step in self._steps}
         if circle := find_cycle(after, after):
-            at = (*self._paths[circle[0]], "after")
+            at = (*self.places[circle[0]], "after")
             self._record(at, f"dependency cycle: {' -> '.join(circle)}")
 
     def _parse_inputs(self, table: Mapping[str, Any], at: Place) -> Sequence[Input]:

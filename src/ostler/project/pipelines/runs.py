@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from ostler.engine.pipeline import Pipeline, PipelineStep, build_tasks
 from ostler.errors import Code, OstlerError, UsageError
-from ostler.files.yaml import Document
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId, explain_ambiguous, make_id_tail, make_task_id
 from ostler.model.status import TaskStatus
@@ -17,8 +16,9 @@ from ostler.model.task import Task
 from ostler.project.inspection.executors import explain_unknown_executor
 from ostler.project.inspection.setup import Setup
 from ostler.project.inspection.task import explain_unknown_tier, find_input_errors
-from ostler.project.pipelines.file import parse_pipeline, refuse_mistakes
+from ostler.project.pipelines.file import ParsedPipeline, parse_pipeline, refuse_mistakes
 from ostler.project.project import Project
+from ostler.project.tasks.edited_file import refuse_state_edit
 from ostler.skills.content import load_skill_content, make_output_path
 from ostler.skills.outputs import check_output
 
@@ -28,42 +28,53 @@ _REOPENABLE = (TaskStatus.FAILED, TaskStatus.QUARANTINED, TaskStatus.CANCELLED, 
 def load_pipeline(project: Project, path: Path, goal: str = "") -> Pipeline:
     """Return the pipeline of a file; raise with file and line of every mistake, skill and output."""
     parsed = parse_pipeline(path, goal)
-    errors = find_step_errors(parsed.pipeline, parsed.document, project.setup())
+    errors = find_step_errors(parsed, project.setup())
     refuse_mistakes((*parsed.mistakes, *errors))
     return parsed.pipeline
 
 
-def find_step_errors(pipeline: Pipeline, document: Document, setup: Setup) -> Iterator[OstlerError]:
-    """Yield an error with file and line for each value of a step that is not usable."""
+def find_step_errors(parsed: ParsedPipeline, setup: Setup) -> Iterator[OstlerError]:
+    """Yield an error with file and line for each value of a step that is not usable.
+
+    A mistake of the pipeline, which its steps inherit, is reported once.
+    """
+    reported: set[str] = set()
+    outputs: dict[str, str] = {}
+    for step in parsed.pipeline.steps:
+        for error in (*_find_errors_of(step, parsed, setup), *_find_same_output(step, parsed, outputs)):
+            if error.message not in reported:
+                reported.add(error.message)
+                yield error
+
+
+def _find_errors_of(step: PipelineStep, parsed: ParsedPipeline, setup: Setup) -> Iterator[OstlerError]:
     root, settings = setup.root, setup.settings
-    for path in dict.fromkeys(one.path for step in pipeline.steps for one in step.inputs):
-        for error in find_input_errors(path):
-            yield document.error(find_value(document, path), error.message)
-    for name in dict.fromkeys(step.executor for step in pipeline.steps if step.executor):
-        if reason := explain_unknown_executor(name, setup):
-            yield document.error(find_value(document, name), reason)
-    for path in (step.output.path for step in pipeline.steps if step.output and step.output.path):
-        yield from _locate_error(document, path, partial(check_output, root, path, settings.documents))
-    for tier in dict.fromkeys(step.tier for step in pipeline.steps if step.tier):
-        if reason := explain_unknown_tier(tier, settings):
-            yield document.error(find_value(document, tier), reason)
-    for name in dict.fromkeys(name for step in pipeline.steps for name in (step.skill, step.review)):
-        if name not in ("", "human", "ai"):
-            yield from _locate_error(document, name, partial(load_skill_content, name, root, settings.skills))
+    for number, one in enumerate(step.inputs):
+        for error in find_input_errors(one.path):
+            yield parsed.error(step.id, "inputs", error.message, number)
+    if step.executor and (reason := explain_unknown_executor(step.executor, setup)):
+        yield parsed.error(step.id, "executor", reason)
+    if step.tier and (reason := explain_unknown_tier(step.tier, settings)):
+        yield parsed.error(step.id, "tier", reason)
+    checks = {"skill": partial(load_skill_content, step.skill, root, settings.skills)}
+    if step.output and step.output.path:
+        checks["output"] = partial(check_output, root, step.output.path, settings.documents)
+    if step.review not in ("", "human", "ai"):
+        checks["review"] = partial(load_skill_content, step.review, root, settings.skills)
+    for key, check in checks.items():
+        try:
+            check()
+        except OstlerError as error:
+            yield OstlerError(error.code, parsed.error(step.id, key, error.message).message, error.hint)
 
 
-def _locate_error(document: Document, value: str, check: Callable[[], object]) -> Iterator[OstlerError]:
-    """Yield the error of a check with the file and line of the value."""
-    try:
-        check()
-    except OstlerError as error:
-        located = document.error(find_value(document, value), error.message)
-        yield OstlerError(error.code, located.message, error.hint)
-
-
-def find_value(document: Document, value: str) -> tuple[str | int, ...]:
-    """Return the path of a value in a file; empty: it is not there."""
-    return next((path for path in document.lines if _get_value(document, path) == value), ())
+def _find_same_output(
+    step: PipelineStep, parsed: ParsedPipeline, outputs: dict[str, str]
+) -> Iterator[OstlerError]:
+    """Yield an error for the output of an earlier step: it would replace the input of later steps."""
+    path = step.output.path if step.output else ""
+    if path and (other := outputs.setdefault(os.path.normpath(path), step.id)) != step.id:
+        yield parsed.error(step.id, "output", f"{path} is the output of the step {other}, too")
 
 
 def plan_run(project: Project, pipeline: Pipeline, run: str = "") -> tuple[str, tuple[Task, ...]]:
@@ -114,12 +125,6 @@ def reopen_run(project: Project, run: str) -> list[TaskId]:
         if row.status in _REOPENABLE or project.state(row.id).code is Code.GATE_UNRUNNABLE:
             project.act(row.id, "retry")
         elif row.status == TaskStatus.PAUSED:
+            refuse_state_edit(project, row.id, "resume")
             project.act(row.id, "resume")
     return [row.id for row in rows]
-
-
-def _get_value(document: Document, path: tuple[str | int, ...]) -> object:
-    value = document.value
-    for key in path:
-        value = value[key]
-    return value

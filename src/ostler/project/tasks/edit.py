@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ostler.clock import format_rfc3339
 from ostler.engine.records import append_computed_event
-from ostler.engine.task_files import write_task_file
+from ostler.engine.task_files import write_state_file, write_task_file
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.atomic import make_private_dir
 from ostler.model.event import TaskBlocked, TaskEdited
@@ -35,6 +35,7 @@ from ostler.project.tasks.edited_file import (
     find_state_edit,
     name_task_file,
     read_changed_text,
+    refuse_state_edit,
 )
 from ostler.project.tasks.planning import plan_task
 from ostler.project.tasks.title import normalize_title
@@ -122,16 +123,19 @@ def record_edit(project: Project, task: TaskId, given: Mapping[str, Any], by: st
     """Record the fields that differ from those of the task, and write task.md."""
     project.require_person("edit tasks")
     record_file_edit(project, task)
-    append_computed_event(
+    state = append_computed_event(
         project.journal, task, lambda state: build_edit(project, state, given, by), project.now()
     )
     make_private_dir(project.layout.task(task))
     write_task_file(project.task(task), project.layout)
+    if not project.is_claimed(task):
+        write_state_file(state, project.layout)
     return project.show(task)
 
 
 def record_file_edit(project: Project, task: TaskId) -> None:
     """Record what a person changed in task.md, which an edit replaces; raises UsageError for a mistake."""
+    refuse_state_edit(project, task, "edit", "set")
     state = project.state(task)
     if state.status in TERMINAL or build_file_edit(project, state) is None:
         return

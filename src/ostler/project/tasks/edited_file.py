@@ -69,6 +69,20 @@ def find_state_edit(project: Project, state: State) -> str:
     return f"{where}: {reason}, but this file is only a view of the journal; use   {advice}"
 
 
+def refuse_state_edit(project: Project, task: TaskId, *commands: str) -> None:
+    """Raise UsageError for a changed state.yaml, which these commands would replace.
+
+    A command to which the error leads is allowed. An ended task has no use for the file, and the run of a
+    claimed one writes it.
+    """
+    state = project.state(task)
+    if state.status in TERMINAL or project.is_claimed(task):
+        return
+    reason = find_state_edit(project, state)
+    if reason and not any(f"ostler {command} " in reason for command in commands):
+        raise UsageError(reason, "or delete the file and repeat the command")
+
+
 def _read(project: Project, state: State) -> list[Record]:
     return project.journal.read(state.task)
 
