@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -56,7 +56,9 @@ def _find_errors_of(step: PipelineStep, parsed: ParsedPipeline, setup: Setup) ->
         yield parsed.error(step.id, "executor", reason)
     if step.tier and (reason := explain_unknown_tier(step.tier, settings)):
         yield parsed.error(step.id, "tier", reason)
-    checks = {"skill": partial(load_skill_content, step.skill, root, settings.skills)}
+    checks: dict[str, Callable[[], object]] = {
+        "skill": partial(load_skill_content, step.skill, root, settings.skills)
+    }
     if step.output and step.output.path:
         checks["output"] = partial(check_output, root, step.output.path, settings.documents)
     if step.review not in ("", "human", "ai"):
