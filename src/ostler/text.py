@@ -1,4 +1,4 @@
-"""Text for lists and messages: shortened lines, and sizes."""
+"""Text for lists and messages: shortened lines, reasons and sizes."""
 
 from __future__ import annotations
 
@@ -33,6 +33,12 @@ def first_line(text: str, max_length: int = 200) -> str:
 def last_line(text: str) -> str:
     """Return the last line that is not blank."""
     return text.strip().rpartition("\n")[2].strip()
+
+
+def describe_os_error(error: OSError) -> str:
+    """Return the reason for the middle of a sentence, such as `permission denied`."""
+    reason = error.strerror or str(error)
+    return reason[:1].lower() + reason[1:]
 
 
 def format_size(size: int) -> str:

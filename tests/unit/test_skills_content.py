@@ -312,16 +312,16 @@ def test_what_may_not_be_read_is_reported(tmp_path: Path) -> None:
         (folder / "SKILL.md").chmod(0)
         refused = refusal(tmp_path).message
     assert printed == (
-        f"{WHERE}/references/a.md cannot be read: Permission denied; it is left out of the prompt",
+        f"{WHERE}/references/a.md cannot be read: permission denied; it is left out of the prompt",
     )
-    assert refused == f"{WHERE}/SKILL.md cannot be read: Permission denied"
+    assert refused == f"{WHERE}/SKILL.md cannot be read: permission denied"
 
 
 def test_references_that_are_no_directory_are_left_out(tmp_path: Path) -> None:
     """A file of that name, or a link to texts elsewhere."""
     folder = write_skill(tmp_path)
     (folder / "references").write_text("x")
-    assert load(tmp_path).warnings == (f"{WHERE}/references cannot be read: Not a directory",)
+    assert load(tmp_path).warnings == (f"{WHERE}/references cannot be read: not a directory",)
     (folder / "references").unlink()
     (folder / "references").symlink_to(tmp_path)
     assert load(tmp_path).warnings == (f"{WHERE}/references is a symbolic link; it is left out",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostler.text import first_line, format_size, last_line, one_line
+from ostler.text import describe_os_error, first_line, format_size, last_line, one_line
 
 
 def test_one_line_joins_all_lines() -> None:
@@ -23,3 +23,9 @@ def test_sizes_for_people() -> None:
     """A kB has 1024 bytes."""
     sizes = [0, 1023, 1024, 1 << 20, 5 << 29]
     assert [format_size(size) for size in sizes] == ["0 B", "1023 B", "1.0 kB", "1.0 MB", "2.5 GB"]
+
+
+def test_the_reason_of_a_system_error_is_part_of_a_sentence() -> None:
+    """In lower case after a colon; an error of a library may have no number."""
+    assert describe_os_error(FileNotFoundError(2, "No such file or directory")) == "no such file or directory"
+    assert describe_os_error(OSError("Timed out")) == "timed out"

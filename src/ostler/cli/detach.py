@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Generator, Mapping
@@ -16,6 +15,7 @@ from ostler.files.layout import Layout
 from ostler.model.ids import TaskId
 from ostler.process.detached import report_started, start_detached
 from ostler.project.active_runs import create_log
+from ostler.text import describe_os_error
 from ostler.views.feed import EventJson
 
 READY_OPTION = "--ready-descriptor"
@@ -47,7 +47,7 @@ def run_detached(
         started = start_detached(command, opened.held.fd)
     except OSError as error:
         log.unlink()
-        message = f"the run could not be started: {os.strerror(error.errno or 0).lower()}"
+        message = f"the run could not be started: {describe_os_error(error)}"
         raise OstlerError(Code.SPAWN_FAILED, message, "ostler doctor") from error
     finally:
         opened.held.release()

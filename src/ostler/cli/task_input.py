@@ -11,6 +11,7 @@ from ostler.cli.terminal.output import print_hint
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.task import Task
+from ostler.text import describe_os_error
 
 _MAX_BYTES = 10 * 1024 * 1024
 
@@ -31,7 +32,7 @@ def read_text(file: str) -> str:
     try:
         data = sys.stdin.buffer.read(_MAX_BYTES + 1) if file == "-" else _read_bytes(Path(file))
     except OSError as error:
-        raise UsageError(f"cannot read {file}: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"cannot read {file}: {describe_os_error(error)}") from None
     if len(data) > _MAX_BYTES:
         raise UsageError(
             f"{file} is larger than {_MAX_BYTES // 2**20} MiB",

@@ -10,6 +10,7 @@ from ostler.config.secret_values import FileValue, read_values
 from ostler.config.settings import Settings
 from ostler.secrets.registry import MIN_LENGTH
 from ostler.secrets.variables import is_path, is_secret_name, list_secret_variables
+from ostler.text import describe_os_error
 
 _LARGEST_BYTES = 1024 * 1024
 _HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
@@ -53,7 +54,7 @@ def find_unusable_secrets(
                 yield f"secrets.files[{index}]", f"{name} is larger than 1 MB"
             path.open("rb").close()
         except OSError as error:
-            yield f"secrets.files[{index}]", f"{name} cannot be read: {(error.strerror or '').lower()}"
+            yield f"secrets.files[{index}]", f"{name} cannot be read: {describe_os_error(error)}"
 
 
 def list_ordinary_values(settings: Settings, environ: Mapping[str, str], root: Path) -> list[str]:

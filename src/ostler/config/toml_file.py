@@ -13,6 +13,7 @@ from ostler.config.layer import LayerValues, failed_layer
 from ostler.config.source import Layer, Source
 from ostler.config.toml.scan import key_lines, line_of
 from ostler.config.validate import validate
+from ostler.text import describe_os_error
 
 _MAX_BYTES = 256 * 1024
 _PLACE = r" \(at (?:line (\d+), column (\d+)|end of document)\)$"
@@ -26,8 +27,7 @@ def read_file(kind: Any, path: Path, name: str, layer: Layer) -> LayerValues:
     except (FileNotFoundError, NotADirectoryError):
         return LayerValues()
     except OSError as error:
-        reason = error.strerror or str(error)
-        return failed_layer(whole, f"cannot be read: {reason[:1].lower()}{reason[1:]}")
+        return failed_layer(whole, f"cannot be read: {describe_os_error(error)}")
     return read_text(kind, data, whole)
 
 

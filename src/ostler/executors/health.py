@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ostler.executors.discover import AgentProgram
 from ostler.process.tool import ToolResult, ToolTimeout, run_tool
-from ostler.text import first_line
+from ostler.text import describe_os_error, first_line
 
 PROBE_SECONDS = 30.0  # a Node program takes several seconds on a busy machine
 CACHE_SECONDS = 60.0
@@ -59,9 +59,7 @@ def probe_program(
     except FileNotFoundError as error:
         return Health(HealthState.NOT_FOUND, detail=_not_found_detail(path, error))
     except OSError as error:
-        return Health(
-            HealthState.ERROR, detail=f"cannot be started: {(error.strerror or str(error)).lower()}"
-        )
+        return Health(HealthState.ERROR, detail=f"cannot be started: {describe_os_error(error)}")
 
 
 class CachedProbe:
@@ -103,7 +101,7 @@ def _not_found_detail(path: str, error: FileNotFoundError) -> str:
     # A script without its interpreter gives the same error as a missing script.
     if Path(path).exists():
         return "the interpreter that its first line names was not found"
-    return (error.strerror or "not found").lower()
+    return describe_os_error(error)
 
 
 def _identity(path: str) -> object:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+from ostler.text import describe_os_error
+
 
 def find_insecurity(path: Path) -> str:
     """Return why gemini (0.61 and later) skips a settings file at this path; empty: it reads the file."""
@@ -16,7 +18,7 @@ def find_insecurity(path: Path) -> str:
         except FileNotFoundError:
             continue  # a file that is still to be written
         except OSError as error:
-            return f"{place}: {error.strerror}"
+            return f"{place}: {describe_os_error(error)}"
         if found.st_uid != 0:
             return f"{place} does not belong to root"
         if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

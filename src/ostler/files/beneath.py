@@ -16,6 +16,7 @@ from ostler.errors import Code, OstlerError
 from ostler.files.atomic import sync_directory, write_atomic_at
 from ostler.files.disk import to_disk_error, to_machine_error
 from ostler.files.paths import link_error, open_any_beneath, open_child, split_beneath
+from ostler.text import describe_os_error
 
 _SHARED_DIR = 0o777  # reduced by the umask, as for files that the user creates
 
@@ -70,8 +71,7 @@ def _readable(root: Path, relative: str) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        reason = os.strerror(error.errno).lower() if error.errno else str(error)
-        raise to_machine_error(error) or _unreadable(root, relative, reason) from error
+        raise to_machine_error(error) or _unreadable(root, relative, describe_os_error(error)) from error
 
 
 @contextmanager

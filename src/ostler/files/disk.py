@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from ostler.errors import Code, OstlerError, UsageError
+from ostler.text import describe_os_error
 
 _OUT_OF_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _OUT_OF_RESOURCES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN})
@@ -16,7 +17,7 @@ _REDUCE_LOAD = "raise the limits with ulimit, or run fewer tasks at once: lower 
 
 def to_disk_error(path: Path | str, error: OSError) -> OstlerError:
     """Return the error for a path that could not be written."""
-    reason = os.strerror(error.errno).lower() if error.errno else str(error)
+    reason = describe_os_error(error)
     if error.errno in _OUT_OF_SPACE:
         return OstlerError(
             Code.DISK_FULL,

@@ -41,7 +41,7 @@ def create_spawn_error(number: int, step: str, command: Command) -> SpawnError:
     if step == "chdir":
         return SpawnError(
             Code.WORKTREE_LOST,
-            f"cannot enter the directory {command.cwd}: {os.strerror(number)}",
+            f"cannot enter the directory {command.cwd}: {os.strerror(number).lower()}",
             "run the task again; its worktree is created again",
             number,
         )
@@ -49,7 +49,7 @@ def create_spawn_error(number: int, step: str, command: Command) -> SpawnError:
     if step == "exec" and number in _PROGRAM_ERRORS:
         reason, hint = _explain_program(number, name)
         return SpawnError(Code.AGENT_NOT_FOUND, reason, hint, number)
-    reason, hint = _MACHINE_ERRORS.get(number, (os.strerror(number), "run ostler doctor"))
+    reason, hint = _MACHINE_ERRORS.get(number, (os.strerror(number).lower(), "run ostler doctor"))
     return SpawnError(Code.SPAWN_FAILED, f"{name} could not be started: {reason}", hint, number)
 
 

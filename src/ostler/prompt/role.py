@@ -11,6 +11,7 @@ from msgspec import Struct
 from ostler.config.expect import nearest
 from ostler.config.literal import quote
 from ostler.errors import UsageError
+from ostler.text import describe_os_error
 
 BUILT_IN = Path(__file__).parent / "roles"
 OVERRIDES = Path(".agents", "roles")
@@ -98,4 +99,4 @@ def _read(path: Path, file: Path) -> str:
         raise UsageError(f"{file}: not UTF-8 text", "save it as UTF-8") from None
     except OSError as error:
         hint = "correct or delete it"
-        raise UsageError(f"{file} cannot be read: {(error.strerror or str(error)).lower()}", hint) from None
+        raise UsageError(f"{file} cannot be read: {describe_os_error(error)}", hint) from None

@@ -15,6 +15,7 @@ from ostler.config.phase_names import TEMPLATES
 from ostler.errors import Code, UsageError
 from ostler.model.plan import BUILT_IN_PHASES, DOCUMENT_PHASE
 from ostler.prompt.variables import KNOWN
+from ostler.text import describe_os_error
 
 BUILT_IN = Path(__file__).parent / "phases"
 GENERAL = "general"
@@ -125,7 +126,7 @@ def _read(path: Path) -> str:
         raise UsageError(f"{path}: not UTF-8 text", "save it as UTF-8") from None
     except OSError as error:
         hint = "correct or delete it"
-        raise UsageError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}", hint) from None
+        raise UsageError(f"{path} cannot be read: {describe_os_error(error)}", hint) from None
 
 
 def _find_tags(text: str) -> Iterator[_Tag]:

@@ -22,6 +22,7 @@ from ostler.skills.links import check_links
 from ostler.skills.location import FILE, SkillLocation, find_skills, locate_skill, resolve_folder
 from ostler.skills.references import FOLDER as REFERENCES
 from ostler.skills.references import Reference, read_references
+from ostler.text import describe_os_error
 
 if TYPE_CHECKING:
     from ostler.files.front_matter import FrontMatter
@@ -129,7 +130,7 @@ def _require_file(folder: Path, location: SkillLocation) -> None:
         names = os.listdir(folder)  # noqa: PTH208
     except OSError as error:
         raise OstlerError(
-            Code.CONFIG_INVALID, f"{location.display_path} cannot be read: {error.strerror}"
+            Code.CONFIG_INVALID, f"{location.display_path} cannot be read: {describe_os_error(error)}"
         ) from None
     if FILE not in names:
         near = next((name for name in names if name.upper() == FILE.upper()), None)

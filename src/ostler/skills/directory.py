@@ -12,6 +12,7 @@ from ostler.config.settings import SkillsSettings
 from ostler.skills.location import to_printable
 from ostler.skills.references import FOLDER as REFERENCES
 from ostler.skills.tree import list_files
+from ostler.text import describe_os_error
 
 _SNIFFED = 8192  # bytes: a NUL among them makes a file binary
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -55,7 +56,7 @@ def read_directory(folder: Path, settings: SkillsSettings) -> SkillDirectory:
 
     def skip(error: OSError) -> None:
         path = os.path.relpath(str(error.filename), folder)
-        left_out.append(LeftOutFile(to_printable(path), f"not readable ({error.strerror})"))
+        left_out.append(LeftOutFile(to_printable(path), f"not readable ({describe_os_error(error)})"))
 
     for name in list_files(folder, skip):
         found = _examine(folder, name, settings)
@@ -110,7 +111,7 @@ def _examine(folder: Path, name: str, settings: SkillsSettings) -> SkillFile | L
     try:
         fd = os.open(os.path.realpath(folder / name), _OPEN)
     except OSError as error:
-        return LeftOutFile(name, f"not readable ({error.strerror})")
+        return LeftOutFile(name, f"not readable ({describe_os_error(error)})")
     try:
         return _examine_open(fd, name, settings.max_file_bytes)
     finally:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ostler.errors import Code, OstlerError, PathEscape
 from ostler.files.paths import open_beneath
+from ostler.text import describe_os_error
 
 
 def read_text(folder: Path, name: str, limit: int, where: str) -> str:
@@ -33,13 +34,13 @@ def read_bytes(folder: Path, name: str, limit: int, where: str) -> bytes:
         hint = "replace it with a regular file"
         raise OstlerError(Code.PATH_ESCAPE, f"{where} is {kind}; only regular files are read", hint) from None
     except OSError as error:
-        raise _create_error(f"{where} cannot be read: {error.strerror}") from None
+        raise _create_error(f"{where} cannot be read: {describe_os_error(error)}") from None
     try:
         if stat.S_ISDIR(os.fstat(fd).st_mode):
             raise _create_error(f"{where} is a directory, not a file")
         data = _read_all(fd, limit + 1)
     except OSError as error:
-        raise _create_error(f"{where} cannot be read: {error.strerror}") from None
+        raise _create_error(f"{where} cannot be read: {describe_os_error(error)}") from None
     finally:
         os.close(fd)
     if len(data) > limit:

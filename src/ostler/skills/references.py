@@ -10,6 +10,7 @@ from msgspec import Struct
 from ostler.config.settings import SkillsSettings
 from ostler.errors import OstlerError
 from ostler.skills.file import read_text
+from ostler.text import describe_os_error
 
 FOLDER = "references"
 
@@ -48,7 +49,7 @@ def _list_names(folder: Path, shown: str, most: int) -> tuple[list[str], list[st
     except FileNotFoundError:
         return [], []
     except OSError as error:
-        return [], [f"{shown}/{FOLDER} cannot be read: {error.strerror}"]
+        return [], [f"{shown}/{FOLDER} cannot be read: {describe_os_error(error)}"]
     names = [name for name in found if name.isprintable()]
     odd = [name for name in found if name not in names]
     warnings = [f"{shown}/{FOLDER}/{name!a} has an unprintable name; it is left out" for name in odd]

@@ -10,6 +10,7 @@ from stat import S_ISLNK, S_ISREG
 
 from ostler.errors import Code, OstlerError
 from ostler.skills.location import to_printable
+from ostler.text import describe_os_error
 
 # Created by programs on each machine.
 _IGNORED = {".git", "__pycache__", ".DS_Store"}
@@ -59,4 +60,6 @@ def _refuse(error: OSError) -> None:
 
 
 def _unreadable(path: Path, error: OSError) -> OstlerError:
-    return OstlerError(Code.CONFIG_INVALID, f"{to_printable(str(path))} cannot be read: {error.strerror}")
+    return OstlerError(
+        Code.CONFIG_INVALID, f"{to_printable(str(path))} cannot be read: {describe_os_error(error)}"
+    )

@@ -12,6 +12,7 @@ import apsw
 
 from ostler.errors import Code, OstlerError, StateError, UsageError
 from ostler.files.disk import to_disk_error
+from ostler.text import describe_os_error
 
 
 def corrupt_error(path: Path, detail: str) -> StateError:
@@ -41,7 +42,7 @@ def translate_error(path: Path, error: apsw.Error | OSError) -> OstlerError | No
         case OSError():
             translated = to_disk_error(path, error)
             if translated.code is Code.WORKSPACE_WRITE_FAILED:
-                translated = unusable_error(path, (error.strerror or str(error)).lower())
+                translated = unusable_error(path, describe_os_error(error))
         case apsw.BusyError() | apsw.LockedError() | apsw.ProtocolError():
             translated = busy_error(path)
         case apsw.CorruptError() | apsw.NotADBError() | apsw.FormatError():

@@ -9,6 +9,7 @@ from ostler.files.layout import Layout
 from ostler.git.probe import find_repository_fault
 from ostler.git.repository import Repository
 from ostler.store.identity import explain_missing
+from ostler.text import describe_os_error
 
 # The codes that a missing git, a broken configuration, a damaged repository, a git that hangs, or a
 # directory that cannot be written leads to, in any step.
@@ -51,7 +52,7 @@ def _find_unwritable(layout: Layout, repository: Repository | None) -> OstlerErr
             return error
         except OSError as error:  # of a directory above it
             return UsageError(
-                f"cannot write in {place}: {(error.strerror or '').lower()}",
+                f"cannot write in {place}: {describe_os_error(error)}",
                 f"make it writable; then {_HINT}",
             )
     return None

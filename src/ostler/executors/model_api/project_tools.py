@@ -23,6 +23,7 @@ from ostler.files.beneath import read_beneath
 from ostler.files.paths import open_beneath, split_beneath
 from ostler.llm.client import Tool, ToolResult, ToolUse
 from ostler.model.call import READ_SKILL_FILE
+from ostler.text import describe_os_error
 
 MAX_RESULT_CHARACTERS = 32_000
 MAX_CALLS_PER_TURN = 20
@@ -131,7 +132,7 @@ class ToolBox(Struct, frozen=True):
         except OstlerError as error:
             return ToolResult(use.id, _fit(error.message), is_error=True)
         except OSError as error:
-            return ToolResult(use.id, f"the files cannot be read: {error.strerror}", is_error=True)
+            return ToolResult(use.id, f"the files cannot be read: {describe_os_error(error)}", is_error=True)
         return ToolResult(use.id, _fit(text) or "(nothing)")
 
     def _find(self, name: str) -> tuple[Path, _AnyKind]:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from ostler.errors import Code, OstlerError
 from ostler.files.yaml import YamlInvalid, read_yaml
+from ostler.text import describe_os_error
 
 _BLOCK = re.compile(r"^```ostler-script[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
@@ -62,7 +63,9 @@ def load_script(path: Path, where: str = "") -> list[dict[str, object]]:
     try:
         return parse_script(path.read_text("utf-8"), where or str(path))
     except OSError as error:
-        raise ScriptInvalid(where or str(path), 1, f"the script cannot be read: {error.strerror}") from error
+        raise ScriptInvalid(
+            where or str(path), 1, f"the script cannot be read: {describe_os_error(error)}"
+        ) from error
     except UnicodeDecodeError as error:
         raise ScriptInvalid(where or str(path), 1, f"the script cannot be read: {error}") from error
 

@@ -16,6 +16,7 @@ from ostler.git.publish.transport import LOGIN_VARIABLES
 from ostler.git.run.program import search_path
 from ostler.process.environment import build_child_environment
 from ostler.process.tool import ToolResult, ToolTimeout, run_tool
+from ostler.text import describe_os_error
 
 TIMEOUT_SECONDS = 120.0
 _UNATTENDED = {
@@ -91,7 +92,9 @@ def run_gh(*args: str, stdin: bytes = b"") -> str:
     except FileNotFoundError as error:
         raise _create_missing_error() from error
     except OSError as error:
-        raise GhError(f"gh could not be started: {error.strerror}", "raise the limits with ulimit") from error
+        raise GhError(
+            f"gh could not be started: {describe_os_error(error)}", "raise the limits with ulimit"
+        ) from error
     except ToolTimeout as error:
         raise GhError(f"GitHub did not answer gh within {TIMEOUT_SECONDS:g} s", _RETRY_HINT) from error
     if finished.status != 0:

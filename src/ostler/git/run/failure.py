@@ -13,6 +13,7 @@ from typing import ParamSpec, TypeVar
 from msgspec import Struct
 
 from ostler.errors import Code, GitError
+from ostler.text import describe_os_error
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -144,7 +145,7 @@ def is_broken_index(stderr: bytes) -> bool:
 
 
 def _classify_os_error(error: OSError) -> GitError:
-    where = f"{error.filename}: {error.strerror}"
+    where = f"{error.filename}: {describe_os_error(error)}"
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
             return GitError(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ostler.errors import Code, GitError
 from ostler.process.tool import ToolResult, ToolTimeout, run_tool
+from ostler.text import describe_os_error
 
 _CLEAN = {
     "LANG": "C.UTF-8",
@@ -112,7 +113,7 @@ def _classify_start_error(cwd: Path, error: OSError) -> GitError:
         )
     if isinstance(error, FileNotFoundError):
         return GitError(Code.USAGE, "git is not installed, or not on PATH", "install git 2.38 or newer")
-    message = f"git could not be started in {cwd}: {error.strerror}"
+    message = f"git could not be started in {cwd}: {describe_os_error(error)}"
     return GitError(
         Code.SPAWN_FAILED, message, "raise the limits with ulimit, or run fewer tasks at once: lower run.jobs"
     )

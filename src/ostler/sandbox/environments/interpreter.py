@@ -12,6 +12,7 @@ from pathlib import Path
 from ostler.process.tool import ToolTimeout, run_tool
 from ostler.sandbox.environments.recipe import NoEnvironment
 from ostler.sandbox.readable import has_path
+from ostler.text import describe_os_error
 
 _SECONDS = 20.0
 _PYTHON_NAMES = ("python3", "python")
@@ -40,7 +41,7 @@ def describe_program(program: str | Path, environ: Mapping[str, str]) -> tuple[s
     try:
         changed = Path(path).stat().st_mtime_ns
     except OSError as error:
-        raise NoEnvironment(f"{path}: {os.strerror(error.errno or 0).lower()}") from error
+        raise NoEnvironment(f"{path}: {describe_os_error(error)}") from error
     version = _read_version(path, changed, environ.get("PATH", os.defpath))
     return (path, version, platform.system(), platform.machine(), *platform.libc_ver())
 

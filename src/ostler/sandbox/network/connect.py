@@ -14,7 +14,7 @@ from ostler.sandbox.network.head import MAX_HEAD_BYTES, MessageInvalid, format_h
 from ostler.sandbox.network.peer import Peer
 from ostler.sandbox.network.rules import LOOPBACK_ADDRESSES, Target
 from ostler.sandbox.network.trust import make_tls_context
-from ostler.text import one_line
+from ostler.text import describe_os_error, one_line
 
 _CONNECT_SECONDS = 20.0
 Dial = Callable[[str, int], Awaitable[Peer]]
@@ -121,7 +121,7 @@ def describe_failure(host: str, error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         why = f"its certificate is not valid ({error.verify_message})"
     elif isinstance(error, OSError) and error.strerror:
-        why = error.strerror
+        why = describe_os_error(error)
     else:
         why = one_line(str(error)) or type(error).__name__
     return f"{host} could not be reached from outside the sandbox: {why}"

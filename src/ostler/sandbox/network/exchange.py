@@ -16,6 +16,7 @@ from ostler.sandbox.network.head import (
     parse_response,
 )
 from ostler.sandbox.network.peer import Peer, WatchedReader
+from ostler.text import describe_os_error
 
 T = TypeVar("T")
 OnPiece = Callable[[bytes], None]
@@ -66,7 +67,7 @@ async def receive_response(server: Peer, method: str) -> ResponseHead:
             if head.status >= 200:
                 return head
     except OSError as error:
-        raise ServerFailed(error.strerror or str(error)) from None
+        raise ServerFailed(describe_os_error(error)) from None
     except EOFError:
         raise ServerFailed("the server closed the connection without an answer") from None
     except MessageInvalid as error:

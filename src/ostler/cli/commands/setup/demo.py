@@ -20,6 +20,7 @@ from ostler.cli.terminal.task_table import print_table
 from ostler.errors import UsageError
 from ostler.project.demo import TASKS, create_dashboard_tasks, create_sample
 from ostler.project.project import Project
+from ostler.text import describe_os_error
 
 
 @click.command("demo")
@@ -86,7 +87,7 @@ def _prepare_directory(directory: str | None) -> Path:
         root.mkdir(parents=True, exist_ok=True)
         taken = any(root.iterdir())
     except OSError as error:
-        raise UsageError(f"cannot use {root}: {error.strerror}") from None
+        raise UsageError(f"cannot use {root}: {describe_os_error(error)}") from None
     if taken:
         raise UsageError(f"{root} is not empty", "pass a new directory, or none")
     return root

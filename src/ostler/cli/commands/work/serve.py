@@ -25,6 +25,7 @@ from ostler.project.ostler import Ostler
 from ostler.project.preflight import check_start
 from ostler.project.project import Project
 from ostler.project.worker import Worker
+from ostler.text import describe_os_error
 from ostler.web.address import listen, request_one_time_url
 from ostler.web.server import WebServer
 
@@ -128,6 +129,8 @@ def _print_address(address: str, as_json: bool) -> None:
 def _listen_error(host: str, port: int, error: OSError) -> UsageError:
     in_use = f"port {port} of {host} is in use by another program"
     reason = (
-        in_use if error.errno == errno.EADDRINUSE else f"cannot listen on {host}:{port}: {error.strerror}"
+        in_use
+        if error.errno == errno.EADDRINUSE
+        else f"cannot listen on {host}:{port}: {describe_os_error(error)}"
     )
     return UsageError(reason, "ostler serve --port 0   selects a free port")

@@ -13,6 +13,7 @@ from ostler.engine.task_files import AGENT_STATE, format_state_file, write_state
 from ostler.files.atomic import make_private_dir, write_projection
 from ostler.model.state import State
 from ostler.prompt.report import StateFileReport, parse_state_file
+from ostler.text import describe_os_error
 
 _FOLDER, _FILE = AGENT_STATE.split("/")
 _IGNORED = ".gitignore"
@@ -72,7 +73,7 @@ def read_agent_state(path: Path, written: str) -> StateFileReport:
     try:
         text = _read(path)
     except OSError as error:
-        return StateFileReport(warning=f"the agent's state file cannot be read: {error.strerror}")
+        return StateFileReport(warning=f"the agent's state file cannot be read: {describe_os_error(error)}")
     return StateFileReport() if text in (None, written) else parse_state_file(text)
 
 

@@ -14,6 +14,7 @@ from ostler.cli.options import json_option
 from ostler.cli.terminal.output import print_hint, print_json
 from ostler.errors import UsageError
 from ostler.files.user_cache import find_user_cache
+from ostler.text import describe_os_error
 
 
 @click.command("fake-agent")
@@ -65,7 +66,9 @@ def _find_directory(directory: str | None, fault: str) -> Path:
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot write to {place}: {error.strerror}", "pass --directory DIR") from None
+        raise UsageError(
+            f"cannot write to {place}: {describe_os_error(error)}", "pass --directory DIR"
+        ) from None
     return place
 
 

@@ -20,6 +20,7 @@ from ostler.cli.commands.setup.testing.serving import (
 )
 from ostler.cli.options import json_option
 from ostler.errors import UsageError
+from ostler.text import describe_os_error
 
 if TYPE_CHECKING:
     from ostler.testing.fake_llm import Request, Scripted
@@ -103,7 +104,7 @@ def _read_script(path: str) -> list[Scripted]:
     try:
         turns = read_script(Path(path).read_text("utf-8"))
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {(error.strerror or str(error)).lower()}", hint) from None
+        raise UsageError(f"cannot read {path}: {describe_os_error(error)}", hint) from None
     except (UnicodeDecodeError, msgspec.DecodeError) as error:
         raise UsageError(f"{path}: {' '.join(str(error).split())}", hint) from None
     if not turns:

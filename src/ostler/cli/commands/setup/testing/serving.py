@@ -21,6 +21,7 @@ from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.clock import SystemClock, format_rfc3339
 from ostler.errors import UsageError
 from ostler.process.tool import run_in_foreground
+from ostler.text import describe_os_error
 
 port_option = click.option(
     "--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="The port; 0 selects a free one."
@@ -50,7 +51,7 @@ def listening(port: int) -> Generator[None]:
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
-        message = f"cannot listen on port {port}: {error.strerror}"
+        message = f"cannot listen on port {port}: {describe_os_error(error)}"
         raise UsageError(message, "--port 0 selects a free one") from None
 
 
