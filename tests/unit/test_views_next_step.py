@@ -148,3 +148,10 @@ def test_a_task_that_starts_later_names_when_and_how_to_start_it_now() -> None:
     assert "from 2999-" in step and "ostler set mend-the-gate-ab12 not_before=" in step
     passed = msgspec.structs.replace(later, not_before="2020-01-31T12:00:00.000Z")
     assert next_step(passed) == "ostler run mend-the-gate-ab12"
+
+
+def test_a_task_that_is_to_be_cancelled_is_ended_by_the_next_run() -> None:
+    """While the settings are invalid, only the decision is recorded; a resume would not continue it."""
+    paused = replace(view(TaskStatus.PAUSED), cancel_requested=True)
+    assert next_step(paused) == "ostler run mend-the-gate-ab12   ends it"
+    assert next_step(replace(paused, status=TaskStatus.IN_PROGRESS)).startswith("ostler log")

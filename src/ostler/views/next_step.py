@@ -15,7 +15,7 @@ from ostler.errors import Code, WarningCode, needs_account_fix
 from ostler.model.fix import FIXES, find_prerequisite
 from ostler.model.plan import GateType
 from ostler.model.state import GateObstacle
-from ostler.model.status import EXECUTABLE, TaskStatus
+from ostler.model.status import EXECUTABLE, TERMINAL, TaskStatus
 from ostler.views.task import GateView, PhaseView, TaskView
 
 Asks = Literal["approve", "reply", "resume", "retry"]
@@ -110,6 +110,7 @@ class Situation(Struct, frozen=True, kw_only=True):
     waits_for: tuple[str, ...] = ()
     not_before: str | None = None
     held: bool = False
+    cancel_requested: bool = False
     login_command: str | None = None
     obstacle: GateObstacle | None = None
     pending_settings: tuple[str, ...] = ()
@@ -143,6 +144,7 @@ def situation_of(view: TaskView) -> Situation:
         waits_for=view.waits_for,
         not_before=view.not_before,
         held=view.held,
+        cancel_requested=view.cancel_requested,
         login_command=view.login_command,
         obstacle=view.obstacle,
         pending_settings=view.pending_settings,
@@ -177,6 +179,8 @@ def _find(task: Situation) -> tuple[str, Asks | None]:
     status, code = task.status, task.code
     if task.purged_at:
         return "", None
+    if task.cancel_requested and status not in TERMINAL and status is not _S.IN_PROGRESS:
+        return "ostler run {id}   ends it", None
     asks = _ASKS.get(status)
     if code is Code.GATE_UNRUNNABLE and status is _S.BLOCKED and task.obstacle:
         return _OBSTACLES[task.obstacle] + _RUN_GATE_AGAIN, "approve"

@@ -155,6 +155,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     step: str | None = None  # the name of the step in that run
     proposed_by: str | None = None  # the task whose agent created it
     held: bool = False  # a proposal that waits for a person
+    cancel_requested: bool = False  # the next run ends it
     obstacle: GateObstacle | None = None  # why a gate could not run, after GATE_UNRUNNABLE
     login_command: str | None = None  # logs in to the agent, after AUTH_FAILED
     changed_files: tuple[str, ...] = ()  # files of the task that a person changed, in words
@@ -225,6 +226,7 @@ def view_task(
         step=state.pipeline.step if state.pipeline else None,
         proposed_by=state.proposed_by or None,
         held=state.held and state.status is TaskStatus.NEEDS_REVIEW,
+        cancel_requested=state.cancel_requested and state.status not in TERMINAL,
         obstacle=_find_obstacle(state),
         login_command=login or None,
         archived_at=_time(state.archived_at),
