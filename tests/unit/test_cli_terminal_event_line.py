@@ -18,10 +18,10 @@ def line(kind: str, **fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("reported", "words"),
     [
-        (line("gate_waiting", phase="implement", reason="look at it"), "gate waiting implement look at it"),
+        (line("gate_waiting", phase="implement", reason="look at it"), "gate waiting implement: look at it"),
         (
             line("gate_decided", phase="test", gate="command", verdict="fail", reason="2 failed"),
-            "gate decided command test fail 2 failed",
+            "gate decided command test fail: 2 failed",
         ),
         (line("phase_retried", phase="test", to="implement", attempt=1), "phase retried test to implement"),
         (
@@ -29,9 +29,9 @@ def line(kind: str, **fields: Any) -> dict[str, Any]:
             "work rebased onto bbbbbbbbbb, as aaaaaaaaaa",
         ),
         (line("published", how="pr", pr_url="https://x/1"), "published pr https://x/1"),
-        (line("published", how="pr", note="there is no remote"), "published pr there is no remote"),
-        (line("decision_recorded", verb="reject", text="too long"), "decision recorded reject too long"),
-        (line("decision_recorded", verb="skip", phase="test", text="x"), "decision recorded skip test x"),
+        (line("published", how="pr", note="there is no remote"), "published pr: there is no remote"),
+        (line("decision_recorded", verb="reject", text="too long"), "decision recorded reject: too long"),
+        (line("decision_recorded", verb="skip", phase="test", text="x"), "decision recorded skip test: x"),
         (
             line("attempt_started", number=2, phase="test", executor="claude", model="opus", resumed=True),
             "attempt started #2 test with claude opus (resumed)",
@@ -42,7 +42,7 @@ def line(kind: str, **fields: Any) -> dict[str, Any]:
         ),
         (line("task_edited", by="set", text="model: a -> b"), "task edited model: a -> b (set)"),
         (line("task_reopened", by="dependency"), "task reopened by dependency"),
-        (line("agent_reported", attempt=1, status="paused", reason="lunch"), "agent reported paused lunch"),
+        (line("agent_reported", attempt=1, status="paused", reason="lunch"), "agent reported paused: lunch"),
     ],
 )
 def test_the_main_fields_are_in_reading_order(reported: dict[str, Any], words: str) -> None:

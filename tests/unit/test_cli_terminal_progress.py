@@ -57,7 +57,7 @@ def record(progress: PlainProgress, event: Happened, at: float) -> None:
         (AgentWarned("claude works without the project's CLAUDE.md"), "without the project's CLAUDE.md"),
         (AgentIdle(1, 300), "agent idle         for 300 s"),
         (SessionReplacedNotice("s-1", resumed=False), "session replaced"),
-        (SourceUpdateFailed("github:acme/app#1", "GitHub is away"), "github:acme/app#1 GitHub is away"),
+        (SourceUpdateFailed("github:acme/app#1", "GitHub is away"), "github:acme/app#1: GitHub is away"),
         (Rebased("a" * 40, "b" * 40), "work rebased       onto bbbbbbbbbb"),
     ],
 )

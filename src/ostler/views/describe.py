@@ -26,12 +26,12 @@ _TEXTS = {
     "step_progress": "{message}",
     "task_released": "the run was stopped: {message}",
     "task_deferred": "deferred: {error}",
-    "task_paused": "paused {error}",
+    "task_paused": "paused: {error}",
     "task_blocked": "blocked: {error}",
     "task_completed": "completed",
     "task_failed": "failed: {error}",
-    "task_cancelled": "cancelled {message}",
-    "task_reopened": "reopened by {by} {text}",
+    "task_cancelled": "cancelled: {message}",
+    "task_reopened": "reopened by {by}: {text}",
     "task_rebuilt": "the journal was rebuilt",
     "task_edited": "edited ({by}): {text}",
     "task_archived": "archived by {by}",
@@ -40,7 +40,7 @@ _TEXTS = {
     "task_purged": "purged by {by}: its files are deleted",
     "decision_recorded": "{verb} {phase} {text}",
     "agent_warned": "{message}",
-    "agent_reported": "the agent reported {status} {reason}",
+    "agent_reported": "the agent reported {status}: {reason}",
     "agent_idle": "no output for {seconds} s",
     "budget_warned": "{message}",
     "concurrency_reduced": "{message}",
@@ -82,4 +82,4 @@ def describe_fields(fields: Mapping[str, Any]) -> str:
     values = _Fields({name: value or "" for name, value in fields.items()}, error=error)
     if kind == "decision_recorded" and fields.get("attempt"):
         values["phase"] = f"attempt {fields['attempt']}"
-    return " ".join(_TEXTS.get(kind, "").format_map(values).split())
+    return " ".join(_TEXTS.get(kind, "").format_map(values).split()).removesuffix(":")

@@ -9,7 +9,7 @@ import time
 from msgspec import to_builtins
 
 from ostler.cli.terminal.output import print_json, print_text
-from ostler.cli.terminal.text import escape_controls, wrap_hanging
+from ostler.cli.terminal.text import escape_controls, format_count, wrap_hanging
 from ostler.model.sandbox import describe_sandbox
 from ostler.model.task import Task
 from ostler.project.dry_run import DryRun, plan_dry_run
@@ -37,7 +37,7 @@ def _format_plan(plan: DryRun) -> str:
     facts = {
         "agent": plan.executor,
         "model": plan.model or "the agent's default",
-        "models": f"{', '.join(plan.models)}; at most {plan.max_calls} calls",
+        "models": f"{', '.join(plan.models)}; at most {format_count(plan.max_calls, 'call')}",
         "skipped": "; ".join(f"{name}: {reason}" for name, reason in plan.skipped.items()),
         "pool": plan.pool,
         "directory": plan.directory,

@@ -41,6 +41,7 @@ _FIELD_FORMATS = {
     "pr_url": "{}",
     "commit": "{:.10}",
 }
+_SENTENCES = ("message", "reason", "text", "note")
 
 
 def format_event(line: EventJson) -> str:
@@ -66,10 +67,18 @@ def _format_details(line: EventJson) -> str:
     if line["type"] == "attempt_started" and line.get("model"):
         # Several models can share an executor.
         line = {**line, "executor": f"{line['executor']} {line['model']}"}
-    fields = [form.format(line[name]) for name, form in _FIELD_FORMATS.items() if line.get(name)]
+    fields = _format_fields(line)
     return " ".join(
         [*fields, _format_until(line), _format_usage(line.get("usage", {})), format_usd(line.get("cost_usd"))]
     )
+
+
+def _format_fields(line: EventJson) -> list[str]:
+    """Return the fields in their order, with a colon between a name or a code and the sentence after it."""
+    names = [name for name in _FIELD_FORMATS if line.get(name)]
+    fields = [_FIELD_FORMATS[name].format(line[name]) for name in names]
+    first = next((index for index, name in enumerate(names) if name in _SENTENCES), 0)
+    return [f"{field}:" if index == first - 1 else field for index, field in enumerate(fields)]
 
 
 def _format_until(line: EventJson) -> str:

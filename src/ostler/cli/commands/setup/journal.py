@@ -11,6 +11,7 @@ from msgspec import to_builtins
 
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json, print_text
+from ostler.cli.terminal.text import format_count
 from ostler.config.find import find_root
 from ostler.errors import CODES, Code, UsageError
 from ostler.files.layout import Layout
@@ -62,7 +63,8 @@ def check_command(as_json: bool) -> int:
         for one in found.findings:
             print_text(one.message + (f"\n  Next: {one.next_step}" if one.next_step else ""))
         if not found.findings:
-            print_text(f"The journal {found.path} is correct: {found.tasks} tasks, {found.records} records.")
+            counts = f"{format_count(found.tasks, 'task')}, {format_count(found.records, 'record')}"
+            print_text(f"The journal {found.path} is correct: {counts}.")
     return CODES[Code.JOURNAL_LOST].exit if found.findings else 0
 
 
