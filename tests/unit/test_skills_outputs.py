@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from executor_world import RESEARCH, ExecutorWorld
 from ostler.config.settings import DocumentsSettings
-from ostler.errors import Code, OstlerError
+from ostler.errors import Code, OstlerError, UsageError
 from ostler.model.task import Output
 from ostler.skills.outputs import check_output
 
@@ -50,14 +50,21 @@ def test_the_directories_of_the_settings_are_allowed(path: str, tmp_path: Path) 
     check_output(tmp_path, path, DocumentsSettings())
 
 
-@pytest.mark.parametrize(
-    "path", ["a.md", "src/main.py", "outputs", "docs", "docsx/a.md", "docs/.env", "docs/../a.md"]
-)
+@pytest.mark.parametrize("path", ["a.md", "src/main.py", "docsx/a.md", "docs/.env", "docs/../a.md"])
 def test_other_paths_are_refused(path: str, tmp_path: Path) -> None:
     """The message names the directories and the setting that adds one."""
     with pytest.raises(OstlerError) as caught:
         check_output(tmp_path, path, DocumentsSettings())
     assert caught.value.code is Code.PATH_ESCAPE and caught.value.hint
+
+
+@pytest.mark.parametrize("path", ["outputs", "outputs/", "docs/drafts/", "docs/there"])
+def test_a_directory_is_no_document(path: str, tmp_path: Path) -> None:
+    """The next step is to name the file in it."""
+    (tmp_path / "docs" / "there").mkdir(parents=True)
+    with pytest.raises(UsageError, match="is a directory") as caught:
+        check_output(tmp_path, path, DocumentsSettings())
+    assert caught.value.hint == f"name the file: {path.strip('/')}/NAME.md"
 
 
 def test_a_setting_adds_directories(tmp_path: Path) -> None:

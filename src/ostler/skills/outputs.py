@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from ostler.config.settings import DocumentsSettings
-from ostler.errors import Code, OstlerError
+from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.paths import resolve_beneath, split_beneath
 from ostler.files.protected import find_protected
 
@@ -42,6 +42,8 @@ def check_output(root: Path, path: str, settings: DocumentsSettings) -> None:
             Code.PATH_ESCAPE, f"a document must not be written to {path!r}: {name} is protected", hint
         )
     allowed = (settings.outputs, settings.context, *settings.outputs_allow)
+    if path.endswith("/") or (root / path).is_dir() or "/".join(parts) in allowed:
+        raise UsageError(f"the output {path!r} is a directory", f"name the file: {'/'.join(parts)}/NAME.md")
     if not any(_is_below(parts, directory) for directory in allowed):
         hint = f"use {settings.outputs}/{parts[-1]}, or add its directory to documents.outputs_allow"
         message = f"a document must be below {', '.join(allowed)}, got {path!r}"
