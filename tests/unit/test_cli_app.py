@@ -67,8 +67,10 @@ def test_a_synonym_names_commands_that_exist(name: str) -> None:
         ("task add", 'unknown command "task add": use ostler new TITLE'),
         ("task", 'unknown command "task": use ostler status, ostler new or ostler set'),
         ("dashboard", 'unknown command "dashboard": use ostler serve, or ostler watch in the terminal'),
-        ("transcript", 'unknown command "transcript": use ostler log ID'),
-        ("orphans", 'unknown command "orphans": use ostler kill --orphans'),
+        (
+            "orphans",
+            'unknown command "orphans": use ostler ps --orphans, and ostler kill --orphans to end them',
+        ),
         ("abort", 'unknown command "abort": use ostler cancel'),
         ("store", 'unknown command "store"'),
         ("cluster", 'unknown command "cluster"'),
@@ -103,3 +105,19 @@ def test_help_of_a_command_in_a_group(capfd: pytest.CaptureFixture[str]) -> None
     """`ostler help config set` is `ostler config set --help`."""
     assert run(["help", "config", "set"]) == 0
     assert capfd.readouterr().out.startswith("Usage: ostler config set ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("edit x --input a", "no such option --input"),
+        ("edit x --tilte a", "no such option --tilte; did you mean --title?"),
+        ("show x --all", "no such option --all"),
+    ],
+)
+def test_an_unknown_option_suggests_a_similar_name(
+    words: str, message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The dashes, which all options share, do not count."""
+    assert run(words.split()) == 2
+    assert capfd.readouterr().err.splitlines()[0] == f"ostler: {message}"

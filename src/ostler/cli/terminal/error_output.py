@@ -51,11 +51,23 @@ def _describe_usage(error: click.ClickException) -> str:
         case click.exceptions.NoSuchCommand(ctx=click.Context(command=click.Group() as group) as context):
             commands = ", ".join(group.list_commands(context))
             return f'{context.info_name} has no command "{error.command_name}"; its commands: {commands}'
+        case click.exceptions.NoSuchOption():
+            return _describe_option(error)
         case click.MissingParameter():
             # The choices are on lines of their own.
             return " ".join(error.format_message().split())
         case _:
             return error.format_message()
+
+
+def _describe_option(error: click.exceptions.NoSuchOption) -> str:
+    """Return the error for an unknown option; click compares the dashes too, so that --input is --timeout."""
+    # It loads msgspec, which most errors do not need.
+    from ostler.config.expect import nearest  # noqa: PLC0415
+
+    known = {one.lstrip("-"): one for one in error.possibilities or ()}
+    near = nearest(error.option_name.lstrip("-"), known)
+    return f"no such option {error.option_name}" + (f"; did you mean {known[near]}?" if near else "")
 
 
 def _report_bug(error: Exception, argv: list[str]) -> int:
