@@ -148,3 +148,17 @@ def test_a_run_without_its_named_sandbox_is_refused(repository: Path) -> None:
             except PreflightFailed as error:
                 found.append(error.code)
         assert found == expected
+
+
+def test_a_pool_that_does_not_exist_is_a_warning(tmp_path: Path) -> None:
+    """The feature of a task is also a label; it selects a pool only if one has its name."""
+    agent = '[run]\nexecutor = "mine"\n[executors.mine]\ntype = "command"\ncommand = "sh"\n'
+    with project(tmp_path, f"{agent}[pools.gpu]\nsize = 1\n") as opened:
+        assert check_new(opened, Task("t", feature="gpu")) == []
+        assert [one.message for one in check_new(opened, Task("t", feature="hihg", priority="P3"))] == [
+            "no pool has the name hihg, so the task uses the pool low; did you mean high?"
+        ]
+        [other] = check_new(opened, Task("t", feature="auth"))
+        assert (
+            other.severity == "warning" and "the task uses the pool medium; add [pools.auth]" in other.message
+        )

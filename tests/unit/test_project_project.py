@@ -50,3 +50,20 @@ def test_an_attempt_that_is_over_cannot_report(tmp_path: Path) -> None:
             project.report(task, first, parse_report("complete", ""))
         assert second == first + 1
         assert "agent_reported" not in str(project.journal.feed(before))
+
+
+def test_a_settings_file_alone_makes_a_project(tmp_path: Path) -> None:
+    """After `ostler config init` the list of tasks is empty; without the file there is no project."""
+    with pytest.raises(UsageError, match="no Ostler project"):
+        Project.open(tmp_path, {})
+    (tmp_path / "ostler.toml").touch()
+    with Project.open(tmp_path, {}) as project:
+        assert project.tasks() == []
+
+
+def test_a_command_creates_a_project_with_its_first_record(tmp_path: Path) -> None:
+    """One that fails before leaves nothing behind."""
+    with Project.open(tmp_path, {}, create=True, defer=True) as project:
+        assert project.settings.run.jobs == 2 and list(tmp_path.iterdir()) == []
+        project.add(Task("Greet"))
+    assert (tmp_path / ".ostler").is_dir()

@@ -21,8 +21,11 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON f
 
 
 def open_project(flags: Mapping[str, object] | None = None, create: bool = False) -> Project:
-    """Open the project of the current directory; an upgrade of its journal is reported on stderr."""
-    project = Project.open(Path.cwd(), os.environ, flags, create)
+    """Open the project of the current directory; an upgrade of its journal is reported on stderr.
+
+    A new one is created with its first record.
+    """
+    project = Project.open(Path.cwd(), os.environ, flags, create, defer=True)
     for note in project.notes:
         print_hint(note)
     return project

@@ -49,6 +49,14 @@ def adopt_task_id(text: str) -> TaskId:
     return TaskId(f"{_to_slug(text)[: _LONGEST - len(tail) - 1].rstrip('-')}-{tail}")
 
 
+def find_adopted_id(text: str) -> str:
+    """Return the id that an imported task got instead of this one; the text itself if it cannot be one."""
+    try:
+        return adopt_task_id(text)
+    except UsageError:
+        return text
+
+
 def explain_ambiguous(text: str, found: Sequence[str]) -> UsageError:
     """Return the error for a prefix that several ids have."""
     more = f" and {len(found) - _SHOWN_IDS} more" if len(found) > _SHOWN_IDS else ""

@@ -9,7 +9,9 @@ from msgspec.structs import replace
 
 from ostler.calls.sandbox.agent import require_model_network
 from ostler.clock import SystemClock, format_rfc3339
+from ostler.config.expect import nearest
 from ostler.config.phase_names import explain_new_phase
+from ostler.config.settings import Settings
 from ostler.engine.dependencies import list_unmet
 from ostler.engine.task_queue import is_runnable
 from ostler.errors import OstlerError, Problem, UsageError
@@ -31,6 +33,7 @@ from ostler.project.inspection.setup import Setup
 from ostler.project.inspection.task import find_task_errors
 from ostler.project.project import Project
 from ostler.project.tasks.planning import plan_task
+from ostler.project.tasks.unknown_task import find_unknown_tasks
 from ostler.sandbox.box.tiers import choose_tier
 from ostler.skills.content import load_skill_content
 from ostler.skills.outputs import is_always_file
@@ -59,15 +62,29 @@ def check_new(project: Project, task: Task) -> list[Problem]:
     """Raise PreflightFailed for wrong settings and unknown names; return what the task can still get."""
     setup = project.setup()
     refuse(
-        [*find_task_errors(task, setup), *project.find_unknown_tasks(task.after)],
+        [*find_task_errors(task, setup), *find_unknown_tasks(project, task.after)],
         find_settings_problems(setup),
     )
     publishes = setup.settings.git.on_complete == "pr"
     found = find_run_problems(setup, project.worktree_repository() if publishes else None)
     missing = [_with_hint(error) for error in TaskChecks(project).find_errors(task)]
     missing += filter(None, (explain_new_phase(name, setup.settings, setup.root) for name in task.phases))
+    missing += filter(None, (explain_unknown_pool(task, setup.settings),))
     errors = [*(Problem("", 0, "", message) for message in missing), *found]
     return [replace(one, severity="warning") for one in errors if one.severity == "error"]
+
+
+def explain_unknown_pool(task: Task, settings: Settings) -> str:
+    """Return which pool is used instead of the one that the task's feature names; empty if that exists."""
+    from ostler.calls.models.slots import BUILT_IN_POOLS, name_pool  # noqa: PLC0415  (few tasks name a pool)
+
+    pools = (*BUILT_IN_POOLS, *settings.pools)
+    if not task.feature or task.feature in pools:
+        return ""
+    used = name_pool(task.feature, task.priority, pools)
+    near = nearest(task.feature, pools)
+    fix = f"did you mean {near}?" if near else f"add [pools.{task.feature}] to use one of its own"
+    return f"no pool has the name {task.feature:.80}, so the task uses the pool {used}; {fix}"
 
 
 def list_warnings(problems: Iterable[Problem]) -> list[Problem]:

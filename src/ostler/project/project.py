@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 from msgspec.structs import replace
 
-from ostler.clock import SystemClock, format_rfc3339
+from ostler.clock import SystemClock
 from ostler.config.find import find_root
 from ostler.config.live import LiveSettings
 from ostler.engine.dependencies import TaskStatuses, find_cycle, list_unmet
@@ -29,8 +29,8 @@ from ostler.model.event import CallEnded, DecisionRecorded, Event, FeedLine, Tas
 from ostler.model.events.disposal import DisposalEvent, TaskRemoved
 from ostler.model.ids import (
     TaskId,
-    adopt_task_id,
     explain_ambiguous,
+    find_adopted_id,
     make_id_tail,
     make_task_id,
     require_task_id,
@@ -67,14 +67,14 @@ class Project:
         self,
         layout: Layout,
         load: Callable[[], Loaded] | LiveSettings,
-        journal: SqliteJournal,
+        journal: SqliteJournal | Callable[[], SqliteJournal],  # a function creates it at its first use
         environ: Mapping[str, str] | None = None,
     ) -> None:
         self.layout = layout
         self._environ = environ or {}
         self._live = None if callable(load) else load
         self._load = load if callable(load) else load.read
-        self.journal = journal
+        self._journal = journal
         self._clock = SystemClock()
         self.notes: tuple[str, ...] = ()  # what opening the project changed, for the user
         self.executors: ExecutorRegistry | None = None  # those of a program that uses the library
@@ -86,8 +86,13 @@ class Project:
         environ: Mapping[str, str],
         flags: Mapping[str, object] | None = None,
         create: bool = False,
+        *,
+        defer: bool = False,
     ) -> Self:
-        """Open the project that contains `start`; with `create`, create one there if none is found."""
+        """Open the project that contains `start`; with `create`, create one there if none is found.
+
+        With `defer` it is created when its journal is used, so that a refused command leaves none behind.
+        """
         root = find_root(start, environ)
         if root is None and not create:
             raise UsageError(f"no Ostler project in {start} or above it", "create one: ostler init")
@@ -95,8 +100,11 @@ class Project:
         refuse_in_sandbox(environ, layout)
         live = LiveSettings(layout.root, environ, flags or {})
         SECRETS.add_source(live.list_secrets)
+        create = create or (layout.settings.exists() and not os.path.lexists(layout.database))
         if create:
             live.read()  # invalid settings create nothing
+        if root is None and defer:
+            return cls(layout, live, lambda: open_journal(layout, create=True).journal, environ)
         opened = open_journal(layout, create=create)
         project = cls(layout, live, opened.journal, environ)
         project.notes = opened.notes
@@ -108,7 +116,19 @@ class Project:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.journal.close()
+        if isinstance(self._journal, SqliteJournal):
+            self._journal.close()
+
+    @property
+    def journal(self) -> SqliteJournal:
+        """The journal; that of a new project is created now."""
+        if not isinstance(self._journal, SqliteJournal):
+            self._journal = self._journal()
+        return self._journal
+
+    def create(self) -> None:
+        """Create the directories and the journal of a new project."""
+        _ = self.journal
 
     @property
     def loaded(self) -> Loaded:
@@ -147,6 +167,7 @@ class Project:
         from ostler.project.tasks.documents import resolve_output  # noqa: PLC0415  (reading a status needs no plan)
         from ostler.project.tasks.planning import plan_task  # noqa: PLC0415
         from ostler.project.tasks.title import normalize_title  # noqa: PLC0415
+        from ostler.project.tasks.unknown_task import find_removed_error  # noqa: PLC0415
 
         title = normalize_title(task.title)
         self._require_known(task)
@@ -165,42 +186,27 @@ class Project:
             if create_task(self.journal, created, self._clock.now()) is not None:
                 break
             if task.id:
-                self._refuse_removed(task.id)
+                if (removed := find_removed_error(self, task.id)) is not None:
+                    raise removed
                 return self.task(task.id)  # a task with the same id is the same task
         write_task_file(named, self.layout)
         return named
 
     def resolve(self, text: str) -> TaskId:
         """Return the task with this id or id prefix; raises UsageError."""
-        found = (self.journal.find(text) or self.journal.find(_adopt(text))) if text else []
+        found = (self.journal.find(text) or self.journal.find(find_adopted_id(text))) if text else []
         if len(found) == 1:
             return found[0]
         if not found:
-            self._refuse_removed(TaskId(text))
-            named = text[:200] or "with an empty id"
-            raise UsageError(f"no task {named}", "run ostler status to see the tasks")
+            from ostler.project.tasks.unknown_task import create_unknown_error  # noqa: PLC0415
+
+            raise create_unknown_error(self, text)
         raise explain_ambiguous(text, found)
 
     def find_removal(self, task: TaskId) -> float | None:
         """Return when a task was removed; its id is not used again."""
         last = self.journal.read(task)[-1:] if task else []
         return next((one.at for one in last if isinstance(one.event, TaskRemoved)), None)
-
-    def _refuse_removed(self, task: TaskId) -> None:
-        if (at := self.find_removal(task)) is not None:
-            raise UsageError(
-                f"{task} was removed at {format_rfc3339(at)}", "run ostler status to see the tasks"
-            )
-
-    def find_unknown_tasks(self, names: Sequence[str]) -> list[UsageError]:
-        """Return an error for each id or id prefix that names no task."""
-        errors: list[UsageError] = []
-        for name in names:
-            try:
-                self.resolve(name)
-            except UsageError as error:
-                errors.append(error)
-        return errors
 
     def tasks(self, *, archived: bool = False) -> list[TaskView]:
         """Return the tasks that are not archived, or those that are."""
@@ -268,7 +274,6 @@ class Project:
 
     def act(self, task: TaskId, name: str, **values: object) -> TaskView:
         """Record a person's decision about a task (see actions.py); the active or next run applies it."""
-
         self.require_person("decide about tasks")
         state = self.record_action(task, name, read_user_name(), values)
         if state.removed_at is not None:
@@ -378,8 +383,9 @@ class Project:
         """Raise with everything that the task names and that does not exist."""
         from ostler.project.inspection.refuse import refuse  # noqa: PLC0415
         from ostler.project.inspection.task import find_task_errors  # noqa: PLC0415
+        from ostler.project.tasks.unknown_task import find_unknown_tasks  # noqa: PLC0415
 
-        refuse([*find_task_errors(task, self.setup()), *self.find_unknown_tasks(task.after)])
+        refuse([*find_task_errors(task, self.setup()), *find_unknown_tasks(self, task.after)])
 
     def find_dependencies(self, named: tuple[TaskId, ...], of: TaskId | None = None) -> tuple[TaskId, ...]:
         """Return the tasks with these ids or id prefixes; raises UsageError for a cycle with `of`."""
@@ -388,11 +394,3 @@ class Project:
         if found and (cycle := find_cycle(found, after)):
             raise UsageError(f"dependency cycle: {' -> '.join(cycle)}", "leave out one of these dependencies")
         return found
-
-
-def _adopt(text: str) -> str:
-    """Return the id that an imported task got instead of this one, such as TASK-001."""
-    try:
-        return adopt_task_id(text)
-    except UsageError:
-        return text

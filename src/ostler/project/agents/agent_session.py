@@ -61,6 +61,7 @@ async def send_prompt(
     The preamble is sent before the prompt and is not in the log.
     """
     project.require_person("start agents")
+    project.create()
     with _lock_session(project, session) as held:
         executor = _create_executor(project, session, DefaultCommandRunner(held=(held.fd,)))
         turn = replace(session, turns=session.turns + 1, used_at=clock.now())

@@ -19,6 +19,7 @@ from ostler.files.yaml import Document, YamlInvalid, read_yaml
 from ostler.files.yaml import Path as Place
 from ostler.model.ids import TaskId
 from ostler.model.task import PRIORITY_NAMES, Input, Output, Schedule, to_priority
+from ostler.text import describe_os_error
 
 FOLDER = Path(".agents", "pipelines")
 _MAX_BYTES = 1 << 20
@@ -116,7 +117,7 @@ def parse_pipeline(path: Path, goal: str = "") -> ParsedPipeline:
         data = path.read_bytes()[: _MAX_BYTES + 1]
         text = data.decode("utf-8-sig")
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"cannot read {path}: {describe_os_error(error)}") from None
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 (byte {error.start})", "save it as UTF-8") from None
     document = read_yaml(text, str(path))

@@ -22,6 +22,7 @@ from ostler.files.atomic import write_atomic
 from ostler.files.file_lock import hold_lock
 from ostler.project.current_attempt import find_current_attempt, require_person
 from ostler.project.inspection.inspect_project import inspect_settings
+from ostler.text import describe_os_error
 
 TABLE = "a table"
 _EDIT = "ostler config edit   opens the file in your editor"
@@ -133,7 +134,7 @@ def read_content(place: Place) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise UsageError(f"{name} cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"{name} cannot be read: {describe_os_error(error)}") from error
     except (ValueError, RecursionError):
         raise SettingsInvalid([one for one in _inspect(place, {}) if one.file == name]) from None
     return data

@@ -13,6 +13,7 @@ from ostler.project.inspection.inspect_project import inspect_settings
 from ostler.project.inspection.refuse import sort_problems
 from ostler.project.settings_files.change import Place, write_settings
 from ostler.project.settings_files.starter import find_executor, make_starter
+from ostler.text import describe_os_error
 
 
 class EditedFile(Struct, frozen=True):
@@ -64,7 +65,7 @@ def _read(path: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"{path} cannot be read: {describe_os_error(error)}") from error
 
 
 def find_draft(place: Place) -> Path:

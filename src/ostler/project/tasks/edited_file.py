@@ -19,7 +19,7 @@ from ostler.project.decisions.status_words import find_command
 from ostler.project.project import Project
 from ostler.prompt.task_text import write_task
 from ostler.secrets.redact import redact_text
-from ostler.text import format_size
+from ostler.text import describe_os_error, format_size
 
 _LARGEST_BYTES = 10 * 1024 * 1024
 _TASK, _STATE = "task.md", "state.yaml"
@@ -122,7 +122,7 @@ def _read_text(path: Path) -> str | None:
     except UnicodeDecodeError as error:
         raise UsageError(f"{path.name} is not UTF-8 (byte {error.start})") from None
     except OSError as error:
-        raise UsageError(f"{path.name} cannot be read: {error.strerror}") from None
+        raise UsageError(f"{path.name} cannot be read: {describe_os_error(error)}") from None
 
 
 def name_task_file(project: Project, task: TaskId) -> str:

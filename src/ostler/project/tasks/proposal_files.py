@@ -18,6 +18,7 @@ from ostler.files.atomic import write_projection
 from ostler.model.ids import TaskId, make_id_tail, make_task_id
 from ostler.model.task import Task
 from ostler.project.tasks.title import normalize_title
+from ostler.text import describe_os_error
 
 if TYPE_CHECKING:
     from ostler.project.project import Project
@@ -61,7 +62,7 @@ def take_in_proposals(project: Project, state_file: Path) -> tuple[str, ...]:
             try:
                 project.add(_read(folder.fd, name))
             except (OstlerError, OSError) as error:
-                reason = error.message if isinstance(error, OstlerError) else str(error.strerror)
+                reason = error.message if isinstance(error, OstlerError) else describe_os_error(error)
                 warnings.append(f"a proposal of the agent was refused: {reason}")
             with suppress(OSError):
                 os.unlink(name, dir_fd=folder.fd)

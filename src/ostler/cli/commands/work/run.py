@@ -155,6 +155,7 @@ def command(
                     return _print_nothing_changed(since, as_json)
             print_warnings(check_ready(project, [task]))
             if dry_run:
+                project.create()  # the turns of the models are read
                 return _print_dry_run(project, [replace(task, id=make_task_id(task.title, "xxxx"))], as_json)
             if stepper is not None:
                 check_phases(stepper.breakpoints, project, [task])
