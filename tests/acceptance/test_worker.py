@@ -142,3 +142,21 @@ def test_a_fault_of_the_repository_is_reported_once_and_waited_for(world: World)
     wait_until(lambda: len(titles(world, "completed")) == 2, 60, "it does not continue")
     assert len(world.started()) == 2, "a paid answer was dropped"
     assert end(worker, STOP) == 143
+
+
+def test_a_running_worker_uses_changed_settings(world: World) -> None:
+    """Notifications and a corrected model too; none of them needs a new start (C140)."""
+    model = '[[models]]\nname = "only"\nexecutor = "claude"\nmodel = "{}"\n'
+    put(world, "ostler.toml", model.format("a"))
+    child = world.start("worker")
+    first = world.new("First")
+    wait_until(lambda: world.show(first)["status"] == "completed", 90, "it is not done")
+    notify = '[[notify]]\non = ["completed"]\ncommand = ["sh", "-c", "cat >> done.ndjson"]\n'
+    put(world, "ostler.toml", model.format("b") + notify)
+    time.sleep(2)  # a run compares the files twice a second
+    second = world.new("Second")
+    wait_until((world.root / "done.ndjson").exists, 90, "no notification")
+    assert {one["model"] for one in world.show(second)["attempts"]} == {"b"}
+    assert end(child, INTERRUPT) == 130
+    sent = [json.loads(line) for line in (world.root / "done.ndjson").read_text().splitlines()]
+    assert [one["task"]["id"] for one in sent] == [second]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,3 +129,19 @@ def test_turns_are_kept(bench: Bench) -> None:
     assert (bench.ledger.next_turn(names), bench.ledger.next_turn(("x", "y"))) == (1, 0)
     bench.ledger.reset_turns()
     assert bench.ledger.next_turn(names) == 0
+
+
+def test_changed_settings_apply_to_the_next_call(bench: Bench) -> None:
+    """A model that was switched off for a wrong id is tried again; waits have their new length."""
+    program = ExecutorSettings(command=sys.executable)
+    claude = ClaudeExecutor("claude", program, DefaultCommandRunner())
+
+    def check() -> Unavailable | None:
+        return bench.availability.check(SONNET, lambda: claude, is_only_model=True)
+
+    bench.availability.disable_for_run(SONNET, CallResult(Code.MODEL_NOT_FOUND, "no such model"))
+    assert check() is not None
+    bench.availability.apply(RetrySettings(rate_limit_wait_seconds=700))
+    assert check() is None
+    until = bench.fail(Code.RATE_LIMITED).until
+    assert until is not None and until >= bench.clock.now() + 700

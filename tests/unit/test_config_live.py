@@ -35,8 +35,11 @@ def test_an_invalid_file_keeps_the_old_values(tmp_path: Path) -> None:
     write(tmp_path, '[run]\njobs = "two"\n')
     assert [live.read().settings.run.jobs for _ in range(2)] == [1, 1]
     assert len(messages) == 1 and "ostler.toml:2: run.jobs" in messages[0]
+    write(tmp_path, "[run]\njobs = 1  # corrected\n")
+    assert [live.read().settings.run.jobs for _ in range(2)] == [1, 1]
+    assert messages[1:] == ["the settings are valid again; none of them changed"]
     write(tmp_path, "[run]\njobs = 2\n")
-    assert live.read().settings.run.jobs == 2
+    assert live.read().settings.run.jobs == 2 and len(messages) == 3
 
 
 def test_flags_and_environment_still_win(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ class LiveSettings:
         self._lock = Lock()
         self._stamp: _Stamp | None = None
         self._loaded: Loaded | None = None
+        self._is_invalid = False  # the files; the values of before are in use
         self.print_message: Callable[[str], None] | None = None  # called once per change of a file
 
     def read(self) -> Loaded:
@@ -57,11 +58,16 @@ class LiveSettings:
         except SettingsInvalid as error:
             if before is None:
                 raise
+            self._is_invalid = True
             mistakes = "; ".join(error.mistakes)
             self._print(f"the settings are invalid, and the previous ones stay in use: {mistakes}")
             return before
-        if before is not None and (changed := _list_changed(before, loaded)):
+        changed = [] if before is None else _list_changed(before, loaded)
+        if changed:
             self._print(f"the settings changed: {_describe(changed)}")
+        elif self._is_invalid:
+            self._print("the settings are valid again; none of them changed")
+        self._is_invalid = False
         return loaded
 
     def _register_secrets(self, loaded: Loaded) -> None:

@@ -35,12 +35,30 @@ class Exporter(Protocol):
 
 
 class Integrations:
-    """The exporters of one run, each an asyncio task until `finish`."""
+    """The exporters of one run, each an asyncio task until `finish`; entries from now on are not missed."""
 
-    def __init__(self, exporters: Collection[Exporter], print_message: Callable[[str], None]) -> None:
-        self._exporters = exporters
+    def __init__(
+        self,
+        project: Project,
+        environ: Mapping[str, str],
+        clock: Clock,
+        print_message: Callable[[str], None],
+    ) -> None:
+        self._project = project
+        self._environ = environ
+        self._clock = clock
         self._print_message = print_message
-        self._tasks = [asyncio.create_task(teller.run()) for teller in exporters]
+        self._start()
+
+    async def apply_settings(self) -> None:
+        """Start the exporters again if [[notify]] or [telemetry] changed."""
+        if _read_settings(self._project) == self._settings:
+            return
+        try:
+            await self.finish()
+        finally:
+            # Also after a cancellation: the run still ends with its last messages.
+            self._start()
 
     async def finish(self) -> None:
         """End within seconds, even without an answer; the next run continues with the rest."""
@@ -52,6 +70,17 @@ class Integrations:
             if message and not isinstance(message, asyncio.CancelledError):
                 self._print_message(str(message) or type(message).__name__)
 
+    def _start(self) -> None:
+        self._settings = _read_settings(self._project)
+        self._exporters = _create_exporters(self._project, self._environ, self._clock, self._print_message)
+        self._tasks = [asyncio.create_task(exporter.run()) for exporter in self._exporters]
+
+
+def _read_settings(project: Project) -> tuple[object, ...]:
+    """Return what the exporters depend on."""
+    settings = project.settings
+    return settings.notify, settings.telemetry, settings.sandbox.env_allow
+
 
 async def _finish_exporter(exporter: Exporter) -> str:
     try:
@@ -60,10 +89,10 @@ async def _finish_exporter(exporter: Exporter) -> str:
         return "not everything could be exported in time; the next run continues"
 
 
-def start_integrations(
+def _create_exporters(
     project: Project, environ: Mapping[str, str], clock: Clock, print_message: Callable[[str], None]
-) -> Integrations:
-    """Start the exporters of the settings; entries from now on are not missed."""
+) -> Collection[Exporter]:
+    """Create the exporters of the settings and register their cursors."""
     exporters: dict[str, Exporter] = {}
     targets: list[str] = []
     if project.settings.notify:
@@ -72,7 +101,7 @@ def start_integrations(
         exporters |= _create_tracer(endpoint, project, environ, clock, print_message)
     with Outbox(project.layout.database) as outbox:
         outbox.register({*exporters, *_locked_readers(project.layout)}, targets)
-    return Integrations(exporters.values(), print_message)
+    return exporters.values()
 
 
 def _locked_readers(layout: Layout) -> list[str]:

@@ -47,7 +47,7 @@ from ostler.project.agents.model_pool import find_models
 from ostler.project.agents.model_preflight import ModelPreflight, list_models_to_check
 from ostler.project.apply_action import apply_action
 from ostler.project.current_attempt import CurrentAttempt
-from ostler.project.integrations import Integrations, start_integrations
+from ostler.project.integrations import Integrations
 from ostler.project.project import Project
 from ostler.project.tasks.documents import create_follow_up
 from ostler.project.tasks.merged import approve_merged
@@ -230,7 +230,7 @@ class Ostler:
         approve_merged(self.project)
         if tasks is None:
             await self.publish_stacked_again()
-        self._apply_settings()  # they may have changed between two runs of a worker
+        await self._apply_settings()  # they may have changed between two runs of a worker
         services = self._create_step_services()
         # A run that does not wait prints at its end what it did not start.
         self._holds.print_message = self._print_message if wait else None
@@ -249,14 +249,17 @@ class Ostler:
                 outcomes = await self._driver.run(TaskSelection(tuple(tasks or ())))
         finally:
             watcher.cancel()
+            await asyncio.wait({watcher})
         others = set(tasks or ()) - {outcome.task_id for outcome in outcomes}
         outcomes += read_outcomes(self.project, others)
         return await asyncio.to_thread(add_details, outcomes, self.project.layout) if details else outcomes
 
-    def _apply_settings(self) -> None:
-        """Let the calls that start from now on use the settings of this moment."""
+    async def _apply_settings(self) -> None:
+        """Let calls and messages from now on use the settings of this moment."""
         if self._call_services is not None:
             apply_settings(self._call_services, self.project.settings)
+        if self._integrations is not None:
+            await self._integrations.apply_settings()
 
     async def _watch_settings(self) -> None:
         """Report changed settings soon, also while agents work; a higher budget resumes tasks."""
@@ -265,7 +268,7 @@ class Ostler:
             await self._clock.sleep(_SETTINGS_SECONDS)
             seen, loaded = loaded, self.project.loaded
             if loaded is not seen:
-                self._apply_settings()
+                await self._apply_settings()
                 resume_affordable(self.project, self._clock.now())
                 if message := describe_unaccepted(self.project):
                     self._print_message(message)
@@ -295,9 +298,7 @@ class Ostler:
     def start_integrations(self) -> None:
         """Start notifications and telemetry until the object is closed; repeated calls do nothing."""
         if self._integrations is None:
-            self._integrations = start_integrations(
-                self.project, self._environ, self._clock, self._print_message
-            )
+            self._integrations = Integrations(self.project, self._environ, self._clock, self._print_message)
 
     def stop(self) -> None:
         """Stop the active tasks in a resumable state; `run` then returns."""

@@ -110,6 +110,11 @@ class ModelAvailability:
         self._notes = WindowNotes(accounts)
         self._disabled: dict[str, Unavailable] = {}
 
+    def apply(self, retry: RetrySettings) -> None:
+        """Use changed settings; models that were switched off are tried again, with what was corrected."""
+        self._retry = retry
+        self._disabled.clear()
+
     def check(
         self, model: ModelConfig, make_executor: Callable[[], Executor], is_only_model: bool
     ) -> Unavailable | None:

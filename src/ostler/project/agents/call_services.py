@@ -56,6 +56,7 @@ def apply_settings(services: CallServices, settings: Settings) -> None:
     services.selector.strategy = settings.selection.strategy
     services.slots.apply(settings.pools)
     services.host.settings = settings.host
+    services.availability.apply(settings.retry)
 
 
 def create_availability(
