@@ -135,6 +135,20 @@ def test_an_invalid_edit_keeps_the_file_and_the_draft(world: World, file: Path) 
     assert "jobs = 8" in file.read_text() and not draft.exists()
 
 
+def test_an_old_draft_does_not_undo_a_later_change(world: World, file: Path) -> None:
+    """Both are kept until a person has compared them."""
+    file.write_text("[run]\njobs = 9\n")
+    draft = world.root / "ostler.toml.draft"
+    world.ostler("config", "edit", code=2, EDITOR="sed -i s/9/nine/", VISUAL="")
+    world.ostler("config", "set", "run.jobs", "5")
+    done = world.ostler("config", "edit", code=1, EDITOR="sed -i s/nine/8/", VISUAL="")
+    assert done.stderr.startswith("ostler: ostler.toml changed after ostler.toml.draft was saved")
+    assert "jobs = 5" in file.read_text() and "jobs = nine" in draft.read_text()
+    draft.write_text("[run]\njobs = 6\n")
+    world.ostler("config", "edit", EDITOR="true", VISUAL="")
+    assert "jobs = 6" in file.read_text() and not draft.exists()
+
+
 def test_a_directory_in_the_place_of_the_file_is_refused(world: World, file: Path) -> None:
     """Every command names it, and none is a bug."""
     file.mkdir()

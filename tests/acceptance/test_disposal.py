@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ostler.errors import UsageError
+from ostler.files.lock import try_lock
 from ostler.model.ids import TaskId
 from ostler.model.task import Task
 from ostler.project.project import Project
@@ -235,6 +236,18 @@ def test_a_killed_removal_is_completed_by_the_next(world: World, step: str) -> N
     assert world.json("status")["tasks"] == []
     world.ostler("rm", task, code=None)
     assert left(world, task) == [] and world.ostler("journal", "check").returncode == 0
+
+
+def test_a_removal_that_another_call_completes_is_left_to_it(world: World) -> None:
+    """Tasks of other calls are removed meanwhile."""
+    first, second = world.new("First"), world.new("Second")
+    world.ostler("rm", first, code=None, OSTLER_FAILPOINT="dispose.recorded:kill")
+    with Project.open(world.root, world.environ) as project:
+        held = try_lock(project.layout.lock(TaskId(first)))
+        assert held is not None
+        with held:
+            world.ostler("rm", second)
+    assert left(world, second) == [] and left(world, first)
 
 
 def test_a_purge_before_its_record_deletes_nothing(world: World) -> None:

@@ -66,7 +66,10 @@ def finish_disposals(project: Project) -> list[TaskId]:
         if found is None or finder.find(found[0], branches=found[1]).is_empty:
             continue
         state, branches = found
-        with _hold(project, state.task):
+        held = try_lock(project.layout.lock(state.task))
+        if held is None:
+            continue  # another call deletes it now
+        with held:
             _delete(project, state, branches=branches)
         finished.append(state.task)
     empty_trashes(project)

@@ -29,6 +29,7 @@ def edit_settings_file(place: Place, edit: Callable[[Path], None]) -> EditedFile
     path, draft = place.file.path, find_draft(place)
     before = _read(path)
     if draft.exists():
+        _require_newer(place, draft)
         edit(draft)
     else:
         _edit_new(place, draft, before, edit)
@@ -44,6 +45,14 @@ def edit_settings_file(place: Place, edit: Callable[[Path], None]) -> EditedFile
     write_settings(path, after)
     draft.unlink()
     return EditedFile(True, warnings)
+
+
+def _require_newer(place: Place, draft: Path) -> None:
+    """Raise if the file changed after the draft was saved: the draft would undo that change."""
+    path, name = place.file.path, place.file.name
+    if path.exists() and path.stat().st_mtime_ns > draft.stat().st_mtime_ns:
+        hint = f"delete {draft.name} to start from {name}, or save it with the change to continue with it"
+        raise OstlerError(Code.CONFLICT, f"{name} changed after {draft.name} was saved", hint)
 
 
 def _edit_new(place: Place, draft: Path, before: bytes, edit: Callable[[Path], None]) -> None:

@@ -167,9 +167,15 @@ def edit(user: bool, as_json: bool) -> None:
     with it.
     """
     place = find_place(_find_root(), os.environ, user=user)
-    if find_draft(place).exists():
-        print_hint(f"Continuing with {find_draft(place).name}; delete it to start from {place.file.name}.")
-    edited = edit_settings_file(place, edit_file)
+    draft = find_draft(place)
+    continues = draft.exists()
+
+    def edit_draft(path: Path) -> None:
+        if continues:
+            print_hint(f"Continuing with {draft.name}; delete it to start from {place.file.name}.")
+        edit_file(path)
+
+    edited = edit_settings_file(place, edit_draft)
     print_warnings(edited.warnings)
     if as_json:
         print_json({"schema": "ostler.path/1", "path": str(place.file.path), "exists": True})
