@@ -200,6 +200,22 @@ def test_disabled_models_are_found_before_a_run(world: World, file: Path) -> Non
     assert "ostler.toml:4: models[0].enabled: all models are disabled, so no task can run" in stderr
 
 
+def test_settings_that_can_have_no_effect_are_refused(world: World, file: Path) -> None:
+    """A variable that is never passed on, and more models than there are; a run refuses them, too."""
+    names = ("SSH_AUTH_SOCK", "CLAUDE_CODE_*", "A=B", "1A", "", "MY_*")
+    rows = '[[models]]\nname = "a"\nexecutor = "claude"\n'
+    rows += '[[models]]\nname = "b"\nexecutor = "claude"\nenabled = false\n'
+    sandbox = f"[sandbox]\nenv_allow = {list(names)!r}\n"
+    file.write_text(f"{rows}{sandbox}[preflight]\nmin_models = 2\n")
+    stderr = world.ostler("run", "-p", "x", code=2).stderr
+    assert "ostler.toml:11: preflight.min_models: 1 model is enabled, fewer than 2; lower it" in stderr
+    for name in names[:2]:
+        assert f'ostler.toml:9: sandbox.env_allow: "{name}" is never passed on; remove it' in stderr
+    for name in names[2:5]:
+        assert f'sandbox.env_allow: "{name}" is not the name of a variable; remove it' in stderr
+    assert "MY_" not in stderr
+
+
 def test_a_variable_without_effect_is_named(world: World) -> None:
     """With the variable that was meant; variables that the settings name are not reported (U2)."""
     world.ostler("config", "set", "sandbox.env_allow", "OSTLER_OWN")

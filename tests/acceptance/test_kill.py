@@ -81,6 +81,8 @@ def test_a_kill_without_a_retry_fails_the_task_and_does_not_count_towards_quaran
         (("",), "no task with an empty id"),
         (("add:x",), '"add:x" is not an attempt'),
         (("add:0",), '"add:0" is not an attempt'),
+        (("add:1:2",), '"add:1:2" is not an attempt'),
+        ((":1",), '":1" is not an attempt'),
         (("add:7",), "attempt 7 of add-a-greeting"),
         (("add",), "runs no attempts"),
     ],

@@ -157,18 +157,45 @@ def test_what_is_no_rule_is_reported_and_left_out(directory: Place, rule: str) -
     assert "is not a valid rule" in rules.problems[0].text and rules.problems[0].severity == "warning"
 
 
-@pytest.mark.parametrize("kind", ["directory", "fifo", "unreadable"])
-def test_what_is_no_file_does_no_harm(directory: Place, kind: str) -> None:
-    """A call does not fail or hang when the path is not a regular file."""
-    path = directory.root / ".claude" / "settings.json"
-    path.parent.mkdir()
-    if kind == "directory":
-        path.mkdir()
-    elif kind == "fifo":
-        os.mkfifo(path)
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("directory", "it is a directory"),
+        ("fifo", "it is not a regular file"),
+        ("unreadable", "Input/output error"),
+        ("broken link", "settings.local.json is a broken link"),
+        ("broken directory", ".claude is a broken link"),
+    ],
+)
+def test_what_cannot_be_read_may_have_lost_deny_rules(directory: Place, kind: str, reason: str) -> None:
+    """The call is refused, and does not hang, when something else is in the place of the file."""
+    path = directory.root / ".claude" / "settings.local.json"
+    if kind == "broken directory":
+        path.parent.symlink_to("nothing")
     else:
-        path.symlink_to("/proc/self/mem")
-    assert directory.rules().allow == ()
+        path.parent.mkdir()
+    match kind:
+        case "directory":
+            path.mkdir()
+        case "fifo":
+            os.mkfifo(path)
+        case "unreadable":
+            path.symlink_to("/proc/self/mem")
+        case "broken link":
+            path.symlink_to("nothing")
+        case _:
+            pass
+    problem = directory.rules().problems[-1]
+    assert problem.text == f".claude/settings.local.json: cannot be read: {reason}"
+    assert problem.severity == "error"
+
+
+def test_what_cannot_be_read_in_the_worktree_is_not_used(directory: Place) -> None:
+    """claude does not read it either; a `.claude` that is a link to a directory is as good as one."""
+    (directory.worktree / ".claude" / "settings.json").mkdir(parents=True)
+    (directory.root / "shared").mkdir()
+    (directory.root / ".claude").symlink_to("shared")
+    assert directory.rules() == ToolRules(sources=("user", "local"))
 
 
 def test_only_the_two_lists_are_ours(directory: Place) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
@@ -15,6 +16,18 @@ BASE = (
 
 _BLOCKED = ("CLAUDECODE", "SSH_AUTH_SOCK")
 _EXPLICIT_PREFIX = "CLAUDE_CODE_"  # settings of an outer agent must not apply to an agent inside it
+
+
+_PATTERN = re.compile(r"[^\s=$\d][^\s=$]*")  # a name; *, ? and [...] match several
+
+
+def explain_unusable(pattern: str) -> str:
+    """Return why a pattern passes no variable on; empty if it can."""
+    if not _PATTERN.fullmatch(pattern):
+        return "is not the name of a variable"
+    if pattern in _BLOCKED or pattern.rstrip("*?") == _EXPLICIT_PREFIX:
+        return "is never passed on"
+    return ""
 
 
 def build_child_environment(

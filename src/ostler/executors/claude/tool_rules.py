@@ -9,8 +9,10 @@ modes of these files are not read. A file that is malformed is an error: its `de
 
 from __future__ import annotations
 
+import errno
 import json
 import re
+import stat
 from pathlib import Path
 
 import msgspec
@@ -112,12 +114,19 @@ def _sources(project: Path, work: Path) -> tuple[str, ...] | None:
 
 
 def _differs(work: Path, project: Path, file: str) -> bool:
-    in_worktree, in_project = (_read_bytes(root / ".claude" / file) for root in (work, project))
+    try:
+        in_worktree, in_project = (_read_bytes(root / ".claude" / file) for root in (work, project))
+    except OSError:
+        return True
     return in_worktree is not None and in_worktree != in_project
 
 
 def _read(project: Path, name: str) -> ToolRules:
-    content, file = _read_bytes(project / ".claude" / name), f".claude/{name}"
+    file = f".claude/{name}"
+    try:
+        content = _read_bytes(project / ".claude" / name)
+    except OSError as error:
+        return ToolRules(problems=(Problem(file, 0, "", f"cannot be read: {error.strerror}"),))
     if content is None:
         return ToolRules()
     try:
@@ -159,14 +168,23 @@ def _line_of(content: bytes, text: bytes) -> int:
 
 
 def _read_bytes(path: Path) -> bytes | None:
-    """Return the content of a regular file, None without one, b"" for one that cannot be read."""
-    try:
-        if not path.is_file():
+    """Return the content of a file, None if nothing is there.
+
+    Raises OSError for anything else, such as a directory or a broken link: its rules are not known.
+    """
+    for place in (path.parent, path):
+        try:
+            is_link = stat.S_ISLNK(place.lstat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
             return None
-        with path.open("rb") as file:
-            return file.read(_MAX_BYTES + 1)
-    except OSError:
-        return b""
+        if is_link and not place.exists():
+            raise OSError(errno.ENOENT, f"{place.name} is a broken link")
+    mode = path.stat().st_mode  # a pipe is not opened, because that blocks
+    if not stat.S_ISREG(mode):
+        what = "it is a directory" if stat.S_ISDIR(mode) else "it is not a regular file"
+        raise OSError(errno.EINVAL, what)
+    with path.open("rb") as file:
+        return file.read(_MAX_BYTES + 1)
 
 
 def _is_in_checkout(work: Path, project: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def find_claude_problems(setup: Setup) -> Iterator[Problem]:
 
     They are warnings when the settings name another agent.
     """
-    if not (setup.root / ".claude").is_dir():
+    if not os.path.lexists(setup.root / ".claude"):
         return
     from ostler.executors.claude.tool_rules import find_rule_problems  # noqa: PLC0415  (few projects have the file)
 

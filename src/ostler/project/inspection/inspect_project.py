@@ -25,6 +25,8 @@ def find_settings_problems(setup: Setup) -> list[Problem]:
         *executors.find_literal_homes(setup),
         *names.find_pool_problems(setup),
         *names.find_disabled_models(setup),
+        *names.find_preflight_problems(setup),
+        *names.find_variable_problems(setup),
         *names.find_plugin_problems(setup),
         *names.find_preset_problems(setup),
         *names.find_unknown_variables(setup),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ostler.config.expect import nearest
+from ostler.config.literal import quote
 from ostler.config.settings import LOOPBACK_HOSTS, Settings
 from ostler.config.shape import keys_of
 from ostler.errors import Problem
 from ostler.executors.discover import path_variable
+from ostler.process.environment import explain_unusable
 from ostler.project.inspection.setup import Setup
 from ostler.prompt.role import AGENTS
 
@@ -37,6 +39,22 @@ def find_disabled_models(setup: Setup) -> Iterator[Problem]:
     if models and not any(model.enabled for model in models):
         why = "all models are disabled, so no task can run; set enabled = true for one of them"
         yield setup.problem("models[0].enabled", why, "warning")
+
+
+def find_preflight_problems(setup: Setup) -> Iterator[Problem]:
+    """Yield a problem for a minimum that no run can reach."""
+    minimum, models = setup.settings.preflight.min_models, setup.settings.models
+    count = sum(model.enabled for model in models) if models else 1
+    if minimum > max(1, count):
+        enabled = "1 model is enabled" if count == 1 else f"{count} models are enabled"
+        yield setup.problem("preflight.min_models", f"{enabled}, fewer than {minimum}; lower it")
+
+
+def find_variable_problems(setup: Setup) -> Iterator[Problem]:
+    """Yield a problem for each entry of sandbox.env_allow that never passes a variable on."""
+    for entry in setup.settings.sandbox.env_allow:
+        if why := explain_unusable(entry):
+            yield setup.problem("sandbox.env_allow", f"{quote(entry)} {why}; remove it")
 
 
 def find_server_problems(setup: Setup) -> Iterator[Problem]:

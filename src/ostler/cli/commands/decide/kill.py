@@ -66,8 +66,8 @@ def _check_usage(attempts: tuple[str, ...], orphans: bool, dry_run: bool) -> Non
 
 def _find_attempt(project: Project, text: str) -> _Target:
     """Return the attempt with this id, or the only one that a task runs; raises UsageError."""
-    name, separator, number = text.rpartition(":")
-    if separator and not (number.isascii() and number.isdecimal() and int(number)):
+    name, separator, number = text.partition(":")
+    if separator and not (name and number.isascii() and number.isdecimal() and int(number)):
         raise UsageError(
             f'"{text:.80}" is not an attempt', "use an id of ostler ps, such as fix-login-a1b2:3"
         )
