@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -162,6 +163,9 @@ def test_a_priority_is_a_level_or_a_word(priority: PriorityName, nice: int, tmp_
         ({"priority": "urgent"}, "priority: expected one of P0, .*, got 'urgent'"),
         ({"timeout_seconds": 0}, "timeout_seconds: expected a number > 0, got 0"),
         ({"timeout_seconds": "x"}, "timeout_seconds: expected a number > 0, got 'x'"),
+        ({"task_id": None}, "task_id: expected a text, got None"),
+        ({"execution_id": 7}, "execution_id: expected a text, got 7"),
+        ({"feature": 7}, "feature: expected a text, got 7"),
     ],
 )
 def test_an_invalid_argument_is_refused(arguments: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -190,10 +194,29 @@ def test_settings_may_be_a_mapping(settings: Any, message: str, tmp_path: Path) 
     made.close()
 
 
-def test_plugins_are_a_registry(tmp_path: Path) -> None:
-    """Another object is refused with its argument's name."""
-    with pytest.raises(UsageError, match="plugins: expected a PluginRegistry, got 7"):
-        CliExecutor(None, None, 7, home=tmp_path)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"plugins": 7}, "plugins: expected a PluginRegistry, got 7"),
+        ({"plugins": SimpleNamespace(notify=print)}, "plugins: expected a PluginRegistry, got namespace"),
+        ({"processes": 7}, "processes: expected a CommandRunner, got 7"),
+        ({"clock": 7}, "clock: expected a Clock, got 7"),
+    ],
+)
+def test_a_part_is_what_its_argument_says(parts: dict[str, Any], message: str, tmp_path: Path) -> None:
+    """Another object is refused with its argument's name, before anything is created."""
+    with pytest.raises(UsageError, match=message):
+        CliExecutor(home=tmp_path / "home", **parts)
+    assert not (tmp_path / "home").exists()
+
+
+def test_the_home_may_be_a_text_and_a_debugger_a_plain_function(tmp_path: Path) -> None:
+    """As for `cwd`; a debugger without `async` replaces the prompt, too."""
+    runner = Programs(first=[CLAUDE])
+    plain = SimpleNamespace(pre_prompt=lambda event: f"{event.prompt} Well.")  # pyright: ignore[reportUnknownLambdaType]
+    with executor(tmp_path, runner, debugger=plain, home=str(tmp_path / "home")) as made:
+        assert execute(made).result.ok
+    assert prompts(made) == ["Do it. Well."] and (tmp_path / "home" / "calls").is_dir()
 
 
 def test_a_missing_program_is_reported_with_its_install_command(tmp_path: Path) -> None:

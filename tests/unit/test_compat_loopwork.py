@@ -73,6 +73,18 @@ def test_plugins_and_logger_are_the_injected_ones(tmp_path: Path) -> None:
     assert parts.lines[-1] == "info t-1: succeeded"
 
 
+def test_an_error_of_the_logger_ends_no_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is printed, as that of every handler of Python."""
+
+    class Broken(Recorded):
+        def info(self, message: str) -> None:
+            raise RuntimeError("the log is full")
+
+    with injected(MockProcessManager(CLAUDE), tmp_path, Broken()) as made:
+        assert execute(made).ok
+    assert "the log is full" in capsys.readouterr().err
+
+
 def test_model_selection_and_retry(tmp_path: Path) -> None:
     """Test strategy: models take turns; a failure is retried on the same model, then the next is tried."""
     manager, retry = MockProcessManager(CLAUDE, OVERLOADED), RetryConfig(retry_same_model=True)

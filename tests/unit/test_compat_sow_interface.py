@@ -7,6 +7,7 @@ import inspect
 import io
 import sys
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -215,3 +216,15 @@ def test_a_path_that_is_no_text_is_refused() -> None:
     """One sentence, not an AttributeError."""
     with pytest.raises(UsageError, match="path: expected a text, got 7"):
         load_prompt(7)  # type: ignore[arg-type]
+
+
+def test_a_runner_of_ones_own_that_extends_the_default_one() -> None:
+    """Its method run is called: only the default one itself is replaced."""
+    names: list[str] = []
+
+    class Logged(DefaultCommandRunner):
+        async def run(self, name: str, args: Sequence[str], stdin: Any = None) -> None:
+            names.append(name)
+
+    asyncio.run(new_claude_executor_with_runner(False, "", Logged()).spawn(Implementer, "Do it.", "s-1"))
+    assert names == ["claude"]

@@ -37,6 +37,7 @@ def test_what_was_seen_is_in_the_message() -> None:
     exit = Exit(-15, 312.4, StopReason.NEEDS_INPUT, "Do you trust the files?")
     printed = "claude was stopped after 312 s: the agent asks a question (Do you trust the files?)"
     assert classify_exit(exit, "claude") == RunStatus(Code.NEEDS_INPUT, printed)
+    assert "after 0.2 s" in classify_exit(Exit(-15, 0.21, StopReason.TIMEOUT), "claude").message
 
 
 HELP = "Options:\n  --auth-type   Authentication type, rate limit\n  -h, --help    show help\n"

@@ -16,7 +16,7 @@ from ostler.calls.attempts.attempt import AttemptRunner
 from ostler.calls.attempts.journal import MemoryAttemptJournal
 from ostler.calls.attempts.session import AgentSession
 from ostler.calls.call import AgentCaller
-from ostler.calls.call_input import check_call, check_logger, check_plugins, read_settings
+from ostler.calls.call_input import check_call, check_parts, read_settings
 from ostler.calls.debugger import Debugger, EventDebugger, adapt_debugger
 from ostler.calls.decision_log import DecisionLog, describe_end
 from ostler.calls.executions import Execution, Executions
@@ -64,7 +64,7 @@ class CliExecutor:
         plugins: PluginRegistry | None = None,
         logger: Logger | None = None,
         *,
-        home: Path | None = None,
+        home: Path | str | None = None,
         selector: ModelSelector | None = None,
         slots: WorkerPool | None = None,
         host: Host | None = None,
@@ -73,13 +73,12 @@ class CliExecutor:
         registry: ExecutorRegistry | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
+        check_parts(processes=processes, plugins=plugins, logger=logger, clock=clock)
         clock, environ = clock or SystemClock(), os.environ if environ is None else environ
         settings, logger = read_settings(settings), logger or getLogger("ostler")
-        check_plugins(plugins)
-        check_logger(logger)
         debugger = None if debugger is None else adapt_debugger(debugger)
         plugins = PluginRegistry(logger) if plugins is None else plugins
-        home = home or find_user_state(environ) or Path(tempfile.gettempdir(), f"ostler-{os.getuid()}")
+        home = Path(home) if home else find_user_state(environ) or _find_temporary()
         make_private_dir(home)
         SqliteJournal(home / "ledger.db", create=True).close()
         self.journal = MemoryAttemptJournal()
@@ -130,8 +129,16 @@ class CliExecutor:
         it, `executions` shows the id that it gets. Expected failures are in the outcome; raises UsageError
         for an invalid argument, such as a `task_id` that is a path.
         """
+        check_call(
+            prompt,
+            cwd,
+            priority,
+            timeout_seconds,
+            task_id=task_id,
+            feature=feature,
+            execution_id=execution_id,
+        )
         adopt_task_id(task_id)  # an id is never a path, here as in a project
-        check_call(prompt, cwd, priority, timeout_seconds)
         execution_id = execution_id or self._executions.make_id(task_id)
 
         def build_prompt(_continues_session: bool, failure: str) -> str:
@@ -203,6 +210,10 @@ class CliExecutor:
 
     def _make_executor(self, model: ModelConfig) -> Executor:
         return self._registry.make_for(model, self._settings.executors, self._processes, self._environ)
+
+
+def _find_temporary() -> Path:
+    return Path(tempfile.gettempdir(), f"ostler-{os.getuid()}")
 
 
 def _create_session(executor: str, can_resume: bool, attempts: list[Attempt]) -> AgentSession:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from inspect import isawaitable
 from typing import Literal, Protocol, TypeVar, cast, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ostler.awaiting import await_if_needed
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 
 _T = TypeVar("_T")
+_E = TypeVar("_E")
 _EVENT_METHODS = ("emit", "get_and_clear_modified_prompt")
 
 
@@ -98,8 +99,8 @@ class EventDebuggerAdapter:
         self._debugger = debugger
 
     async def pre_prompt(self, event: PrePromptEvent) -> str | None:
-        await _await_if_needed(self._debugger.emit(event))
-        return cast("str | None", await _await_if_needed(self._debugger.get_and_clear_modified_prompt()))
+        await await_if_needed(self._debugger.emit(event))
+        return cast("str | None", await await_if_needed(self._debugger.get_and_clear_modified_prompt()))
 
 
 class StoppingDebugger:
@@ -109,18 +110,18 @@ class StoppingDebugger:
         self._debugger, self._stop = debugger, stop
 
     async def pre_prompt(self, event: PrePromptEvent) -> str | None:
-        return await self._call(self._debugger.pre_prompt(event))
+        return await self._call(self._debugger.pre_prompt, event)
 
     def breaks_at(self, event: DebugEvent) -> bool:
         return isinstance(self._debugger, ToolDebugger) and self._debugger.breaks_at(event)
 
     async def tool_call(self, event: ToolCallEvent) -> None:
         if isinstance(self._debugger, ToolDebugger):
-            await self._call(self._debugger.tool_call(event))
+            await self._call(self._debugger.tool_call, event)
 
-    async def _call(self, answer: Awaitable[_T]) -> _T:
+    async def _call(self, method: Callable[[_E], Awaitable[_T]], event: _E) -> _T:
         try:
-            return await answer
+            return cast(_T, await await_if_needed(method(event)))
         except StopRun:
             self._stop()
             # The stop cancels this call.
@@ -149,7 +150,7 @@ class PromptOverride:
         if self._debugger is None:
             return event.prompt
         shown, self.edited_from = self.apply(event.prompt), None
-        changed = cast("object", await self._debugger.pre_prompt(replace(event, prompt=shown)))
+        changed = await await_if_needed(self._debugger.pre_prompt(replace(event, prompt=shown)))
         if changed is not None and not isinstance(changed, str):
             raise UsageError(f"debugger: expected a prompt as text, or None, got {changed!r}")
         if changed is not None and changed != shown:
@@ -165,7 +166,3 @@ def adapt_debugger(debugger: Debugger | EventDebugger) -> Debugger:
         names = " and ".join(_EVENT_METHODS)
         raise UsageError(f"debugger: expected an object with pre_prompt, or with {names}, got {debugger!r}")
     return EventDebuggerAdapter(cast(EventDebugger, debugger))
-
-
-async def _await_if_needed(value: object) -> object:
-    return await value if isawaitable(value) else value

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+from ostler.awaiting import await_if_needed
 from ostler.calls.attempts.progress import CallProgress
 from ostler.calls.attempts.running import KillRequest, RunningAttempts
 from ostler.calls.debugger import Debugger, KillAttempt, PromptData, ToolCallEvent, ToolDebugger
@@ -49,7 +50,7 @@ class ToolBreaks:
 
     async def _ask(self, debugger: ToolDebugger, event: ToolCallEvent) -> None:
         try:
-            await debugger.tool_call(event)
+            await await_if_needed(debugger.tool_call(event))
         except KillAttempt:
             self._running.kill(self._task, self._number, KillRequest("the debugger"))
         finally:

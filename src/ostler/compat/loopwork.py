@@ -142,4 +142,7 @@ class _Forward(logging.Handler):
         self._debug = logger.debug
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._methods.get(record.levelno, self._debug)(record.getMessage())
+        try:
+            self._methods.get(record.levelno, self._debug)(record.getMessage())
+        except Exception:  # noqa: BLE001  (foreign code; handleError prints it, as for every handler)
+            self.handleError(record)

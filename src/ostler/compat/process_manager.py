@@ -10,7 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from ostler.compat.sow_runners import settle
+from ostler.awaiting import await_if_needed
 from ostler.errors import Code, OstlerError
 from ostler.model.command import Command, Exit, Sink, StopReason
 from ostler.process.child import DRAIN_SECONDS, KILL_NOW
@@ -78,7 +78,7 @@ class ManagedRunner:
         """See CommandRunner.run."""
         options = SpawnOptions(command.cwd, command.env, command.stdin, command.nice)
         with _report_errors(f"{command.argv[0]} could not be started"):
-            made = await settle(self._manager.spawn(command.argv[0], command.argv[1:], options))
+            made = await await_if_needed(self._manager.spawn(command.argv[0], command.argv[1:], options))
             if not callable(getattr(made, "wait", None)):
                 raise TypeError(f"spawn returned {made!r:.80} instead of a process")
         with closing(Transcript(command.transcript, joins_texts=True)) as transcript:
@@ -163,7 +163,7 @@ class ManagedProcess:
 
     async def _wait(self) -> int:
         with _report_errors("the exit of the program is not known"):
-            status = await settle(self._process.wait())
+            status = await await_if_needed(self._process.wait())
             if not isinstance(status, int):
                 raise TypeError(f"wait returned {status!r:.80} instead of an exit code")
             return status
@@ -184,7 +184,7 @@ class ManagedProcess:
                 _report_errors("the program could not be stopped"),
                 contextlib.suppress(ProcessLookupError),  # it has ended meanwhile
             ):
-                await settle(self._manager.kill(self._process.pid, signal))
+                await await_if_needed(self._manager.kill(self._process.pid, signal))
             with contextlib.suppress(TimeoutError):
                 return await asyncio.wait_for(self._wait(), seconds)
         return _KILLED

@@ -8,10 +8,10 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from inspect import isawaitable
 from pathlib import Path
 from typing import IO, Protocol
 
+from ostler.awaiting import await_if_needed
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.model.command import Command, Exit, Sink
 from ostler.process import protocol, runner
@@ -64,7 +64,7 @@ class MockCommandRunner:
         self.last_name, self.last_args = name, list(args)
         self.last_stdin = content.decode("utf-8", "replace")
         if self.run_func is not None:
-            await settle(self.run_func(name, list(args), io.BytesIO(content)))
+            await await_if_needed(self.run_func(name, list(args), io.BytesIO(content)))
 
 
 @dataclass
@@ -80,10 +80,10 @@ class MockExecutor:
         return self.name_func() if self.name_func else ""
 
     async def spawn(self, agent: Agent, prompt: str, session_id: str) -> object:
-        return await settle(self.spawn_func(agent, prompt, session_id)) if self.spawn_func else None
+        return await await_if_needed(self.spawn_func(agent, prompt, session_id)) if self.spawn_func else None
 
     async def resume(self, session_id: str, prompt: str) -> object:
-        return await settle(self.resume_func(session_id, prompt)) if self.resume_func else None
+        return await await_if_needed(self.resume_func(session_id, prompt)) if self.resume_func else None
 
     def supports_resumption(self) -> bool:
         return self.supports_resumption_func() if self.supports_resumption_func else False
@@ -106,7 +106,7 @@ class RunnerAdapter:
         started, name, args = time.monotonic(), command.argv[0], list(command.argv[1:])
         self.error, self.succeeded = None, False
         try:
-            await settle(self._runner.run(name, args, io.BytesIO(command.stdin)))
+            await await_if_needed(self._runner.run(name, args, io.BytesIO(command.stdin)))
         except Exception as error:  # noqa: BLE001  (foreign code)
             self.error = error
             return Exit(1, time.monotonic() - started, stderr_tail=str(error))
@@ -120,7 +120,7 @@ class RunnerAdapter:
 
 def adapt_runner(given: CommandRunner | protocol.CommandRunner | None) -> protocol.CommandRunner:
     """Return a runner of Ostler: a runner of sow is wrapped, its default one is replaced."""
-    if given is None or isinstance(given, DefaultCommandRunner):
+    if given is None or type(given) is DefaultCommandRunner:  # a subclass has a method run of its own
         return runner.DefaultCommandRunner()
     if not callable(getattr(given, "run", None)):
         raise UsageError(f"runner: expected an object with a method run, got {given!r}")
@@ -133,11 +133,6 @@ def read_stdin(stdin: Stdin) -> bytes:
         raise UsageError(f"stdin: expected a file, bytes, a text or None, got {stdin!r}")
     content = stdin if isinstance(stdin, bytes | str | None) else stdin.read()
     return content.encode() if isinstance(content, str) else content or b""
-
-
-async def settle(value: object) -> object:
-    """Return the value, awaited when it can be."""
-    return await value if isawaitable(value) else value
 
 
 def _print_error(line: bytes) -> None:

@@ -47,7 +47,7 @@ def classify_exit(exit: Exit, program: str) -> RunStatus:
     if exit.helper_problem and (exit.stopped in _TIMEOUTS or exit.status == -signal.SIGKILL):
         return RunStatus(Code.HELPER_STUCK, _describe_helper_problem(exit, program))
     if exit.stopped is not None:
-        code, seconds = _STOPPED[exit.stopped], round(exit.duration_seconds)
+        code, seconds = _STOPPED[exit.stopped], _format_seconds(exit.duration_seconds)
         seen = f" ({first_line(exit.reason)})" if exit.reason else ""
         return RunStatus(code, f"{program} was stopped after {seconds} s: {CODES[code].meaning}{seen}")
     if number := exit.signal:
@@ -67,8 +67,12 @@ def result_from_error(error: OstlerError) -> CallResult:
     return CallResult(error.code, f"{error.message} ({error.hint})" if error.hint else error.message)
 
 
+def _format_seconds(seconds: float) -> str:
+    return f"{seconds:.1g}" if seconds < 1 else str(round(seconds))
+
+
 def _describe_helper_problem(exit: Exit, program: str) -> str:
-    ended = f"{program} was ended after {round(exit.duration_seconds)} s"
+    ended = f"{program} was ended after {_format_seconds(exit.duration_seconds)} s"
     if exit.stopped is None or exit.stopped not in _TIMEOUTS:
         return f"{ended}: {exit.helper_problem}"
     return f"{ended} by the {_TIMEOUTS[exit.stopped]}; before that, {exit.helper_problem}"
