@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 _DAY = timedelta(days=1)
+_SOON_SECONDS = 60.0  # a time without seconds would show the current minute
 
 
 class Clock(Protocol):
@@ -46,8 +47,10 @@ def format_rfc3339(at: float) -> str:
 
 
 def format_local_time(at: float, now: float) -> str:
-    """Return a time for display: 14:05 today, with the date on other days."""
+    """Return a time for display: 14:05 today, 14:05:30 in the next minute, with the date on other days."""
     moment, today = datetime.fromtimestamp(at), datetime.fromtimestamp(now)
+    if now < at < now + _SOON_SECONDS:
+        return moment.strftime("%H:%M:%S")
     return moment.strftime("%H:%M" if moment.date() == today.date() else "%Y-%m-%d %H:%M")
 
 

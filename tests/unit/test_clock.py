@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from ostler.clock import read_last_time, read_next_time, read_time
+from ostler.clock import format_local_time, read_last_time, read_next_time, read_time
 from ostler.errors import UsageError
 from ostler.project.decisions.moments import parse_since, parse_start
 
@@ -23,6 +23,14 @@ def test_a_time_of_day_is_the_next_or_the_last_one(minutes: int) -> None:
     assert read_last_time(text, now) == earlier.timestamp()
     dated = given.isoformat()
     assert read_next_time(dated, now) == read_last_time(dated, now) == read_time(dated) == given.timestamp()
+
+
+def test_a_time_in_the_next_minute_has_seconds() -> None:
+    """Without them a short wait would be over in the minute in which it starts."""
+    now = datetime(2026, 11, 16, 14, 5, 10)
+    seconds = {-1: "14:05", 2: "14:05:12", 59: "14:06:09", 60: "14:06", 86400: "2026-11-17 14:05"}
+    for later, shown in seconds.items():
+        assert format_local_time((now + timedelta(seconds=later)).timestamp(), now.timestamp()) == shown
 
 
 @pytest.mark.parametrize("text", ["tomorrow", "", "2026-13-01", "15.11.2026", "25:00", "9" * 30])

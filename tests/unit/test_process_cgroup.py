@@ -131,6 +131,13 @@ def test_a_death_is_named_by_its_evidence(status: int, oom_killed: bool, code: C
     assert ("after using 700 MB" in ending.message) is (code is Code.AGENT_OOM)
 
 
+def test_the_limit_of_a_pool_is_named_without_a_sample() -> None:
+    """The last sample before the kill may be far below the limit."""
+    exit = Exit(-9, 3.0, oom_killed=True, peak_memory_mb=8, reason="memory_mb of its pool is 100")
+    message = "claude was killed by the kernel at the limit of its memory: memory_mb of its pool is 100"
+    assert classify_exit(exit, "claude").message == message
+
+
 def test_a_heap_that_is_used_up_is_want_of_memory() -> None:
     """Node aborts with this text; a program that only prints it and exits has failed for another reason."""
     printed = (

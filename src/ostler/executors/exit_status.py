@@ -81,10 +81,11 @@ def _describe_helper_problem(exit: Exit, program: str) -> str:
 def _classify_signal(exit: Exit, number: int, program: str) -> RunStatus:
     # The exit does not name the sender of the signal; the kernel's counter of such kills is the evidence.
     if number == signal.SIGKILL and exit.oom_killed:
-        used = f", after using {exit.peak_memory_mb} MB" if exit.peak_memory_mb else ""
         if exit.reason:
-            message = f"{program} was killed by the kernel at the limit of its memory{used}: {exit.reason}"
+            # The peak is that of the last sample, which may be far below the limit.
+            message = f"{program} was killed by the kernel at the limit of its memory: {exit.reason}"
             return RunStatus(Code.AGENT_OOM, message)
+        used = f", after using {exit.peak_memory_mb} MB" if exit.peak_memory_mb else ""
         message = f"{program} was killed by the kernel, which had no memory left{used}: run fewer at once"
         return RunStatus(Code.AGENT_OOM, message)
     if _HEAP_EXHAUSTED in exit.stderr_tail:
