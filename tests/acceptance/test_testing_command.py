@@ -176,6 +176,9 @@ def test_a_fake_agent_runs_where_it_cannot_write(world: World) -> None:
         (["fake-agent", "claude", "--set", "delay_second=1"], "did you mean delay_seconds?"),
         (["fake-agent", "claude", "--set", "count=many"], "expected a number"),
         (["fake-agent", "claude", "--set", "text"], "expected KEY=VALUE"),
+        (["fake-agent", "claude", "--set", 'plan=["ok", "crsh"]'], "did you mean crash?"),
+        (["fake-agent", "claude", "--set", 'plan=[{"fault": "crsh"}]'], "did you mean crash?"),
+        (["fake-agent", "claude", "--set", "plan=[1]"], "invalid step of the plan: 1"),
         (["fake-agent", "claude", "--directory", "README.md"], "cannot write to"),
     ],
 )

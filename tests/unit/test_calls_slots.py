@@ -185,3 +185,9 @@ def test_changed_settings_apply_to_waiting_calls() -> None:
         assert pool.stats()["docs"].active == 0
 
     asyncio.run(scene())
+
+
+def test_pools_are_a_table() -> None:
+    """A program that passes something else gets the name of the argument."""
+    with pytest.raises(UsageError, match="pools: expected a table, got 5"):
+        WorkerPool(5)  # type: ignore[arg-type]

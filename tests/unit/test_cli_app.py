@@ -101,6 +101,13 @@ def test_a_group_names_its_commands(words: str, message: str, capfd: pytest.Capt
     assert capfd.readouterr().err == f"ostler: {message}\n        ostler {args[0]} --help\n"
 
 
+@pytest.mark.parametrize("words", ["events --after x", "serve --port x", "new t --budget-usd x"])
+def test_what_is_no_number_is_named(words: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Without the words of the library that parses it."""
+    assert run(words.split()) == 2
+    assert "'x' is not a number\n" in capfd.readouterr().err
+
+
 def test_help_of_a_command_in_a_group(capfd: pytest.CaptureFixture[str]) -> None:
     """`ostler help config set` is `ostler config set --help`."""
     assert run(["help", "config", "set"]) == 0

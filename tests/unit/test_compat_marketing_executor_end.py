@@ -100,6 +100,18 @@ def test_the_signal_of_a_request_combines_caller_and_timeout(world: ExecutorWorl
     assert [one.is_set() for one in seen] == [True] and not signal.is_set()
 
 
+def test_a_timeout_of_the_client_itself(world: ExecutorWorld) -> None:
+    """It is a timeout, but not the one of the request."""
+
+    class Late:
+        async def complete(self, request: ClaudeRequest) -> ClaudeResponse:
+            raise TimeoutError("no route")
+
+    result = world.execute(client=Late(), agent_config=AgentConfig(max_retries=0))
+    assert failed_with(result, E.API_TIMEOUT) and result.error is not None
+    assert "the client raised TimeoutError: no route" in result.error.message
+
+
 def test_an_answered_request_was_not_aborted(world: ExecutorWorld) -> None:
     """The signal stays unset after a success."""
     world.execute(signal=asyncio.Event())

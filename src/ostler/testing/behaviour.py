@@ -24,6 +24,17 @@ def parse_values(values: Iterable[str]) -> dict[str, Any]:
     return dict(_parse(one) for one in values)
 
 
+def list_plan(behaviour: dict[str, Any]) -> list[str]:
+    """Return the faults that a plan names; raises UsageError for a step that is no fault and no object."""
+    faults: list[str] = []
+    for step in behaviour.get("plan", []):
+        fault = step.get("fault", "") if isinstance(step, dict) else step
+        if not isinstance(fault, str):
+            raise UsageError(f"invalid step of the plan: {json.dumps(step)}", "use a fault, ok or an object")
+        faults.append("" if fault == "ok" else fault)
+    return faults
+
+
 def _parse(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals:

@@ -139,6 +139,8 @@ def name_pool(feature: str, priority: str, pools: Container[str] = ()) -> str:
 
 
 def _merge_pools(pools: Mapping[str, PoolSettings | Mapping[str, object]]) -> dict[str, SlotPool]:
+    if not isinstance(pools, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise UsageError(f"pools: expected a table, got {pools!r:.80}")
     return {**BUILT_IN_POOLS, **{name: _merge_pool(name, pool) for name, pool in pools.items()}}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from contextlib import suppress
@@ -43,6 +44,9 @@ def _report_usage(error: click.ClickException, argv: list[str]) -> int:
     return _print_error(Code.USAGE, message[:1].lower() + message[1:].rstrip("."), hint, argv)
 
 
+_NOT_A_NUMBER = re.compile(r"is not a valid (integer|float)( range)?\b")  # the words of click
+
+
 def _describe_usage(error: click.ClickException) -> str:
     match error:
         case click.exceptions.NoArgsIsHelpError(ctx=click.Context(command=click.Group() as group) as context):
@@ -57,7 +61,7 @@ def _describe_usage(error: click.ClickException) -> str:
             # The choices are on lines of their own.
             return " ".join(error.format_message().split())
         case _:
-            return error.format_message()
+            return _NOT_A_NUMBER.sub("is not a number", error.format_message())
 
 
 def _describe_option(error: click.exceptions.NoSuchOption) -> str:

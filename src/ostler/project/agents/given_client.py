@@ -44,11 +44,12 @@ class GivenClient:
 
     async def _complete(self, request: ClaudeRequest) -> ClaudeResponse:
         try:
-            async with asyncio.timeout(request.timeout_seconds + _GRACE_SECONDS):
+            async with asyncio.timeout(request.timeout_seconds + _GRACE_SECONDS) as timer:
                 return _require_content(_require_response(await self._client.complete(request)))
         except TimeoutError as error:
             late = f"the answer took longer than {request.timeout_seconds:g} s"
-            raise ModelError(Code.TIMEOUT, late) from error
+            own = f"the client raised TimeoutError: {error}".removesuffix(": ")
+            raise ModelError(Code.TIMEOUT, late if timer.expired() else own) from error
         except asyncio.CancelledError:
             _require_cancelled()
             raise

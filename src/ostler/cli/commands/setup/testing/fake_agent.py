@@ -39,7 +39,7 @@ def fake_agent(
     it in a shell: eval "$(ostler testing fake-agent claude)"
     """
     # The help does not need the kit.
-    from ostler.testing.behaviour import list_keys, parse_values  # noqa: PLC0415
+    from ostler.testing.behaviour import list_keys, list_plan, parse_values  # noqa: PLC0415
     from ostler.testing.catalog import AGENTS, list_agent_faults, list_agents  # noqa: PLC0415
     from ostler.testing.fake_agent import fake_agent as write_fake  # noqa: PLC0415
 
@@ -51,9 +51,10 @@ def fake_agent(
             "no agent is named", f"ostler testing fake-agent {AGENTS[1]}; --list prints all names"
         )
     require_known("agent", name, AGENTS)
-    if fault:
-        require_known("fault", fault, list_agent_faults())
-    path = write_fake(_find_directory(directory, fault), name, fault=fault, **parse_values(values))
+    behaviour = parse_values(values)
+    for one in filter(None, (fault, *list_plan(behaviour))):
+        require_known("fault", one, list_agent_faults())
+    path = write_fake(_find_directory(directory, fault), name, fault=fault, **behaviour)
     _forget_starts(path)
     _print_written(name, fault, path, as_json)
 
