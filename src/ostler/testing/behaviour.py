@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from ostler.config.expect import nearest
 from ostler.errors import UsageError
@@ -28,7 +28,7 @@ def list_plan(behaviour: dict[str, Any]) -> list[str]:
     """Return the faults that a plan names; raises UsageError for a step that is no fault and no object."""
     faults: list[str] = []
     for step in behaviour.get("plan", []):
-        fault = step.get("fault", "") if isinstance(step, dict) else step
+        fault = cast("dict[str, Any]", step).get("fault", "") if isinstance(step, dict) else step
         if not isinstance(fault, str):
             raise UsageError(f"invalid step of the plan: {json.dumps(step)}", "use a fault, ok or an object")
         faults.append("" if fault == "ok" else fault)

@@ -43,8 +43,9 @@ class GivenClient:
             return await self._complete(asked)
 
     async def _complete(self, request: ClaudeRequest) -> ClaudeResponse:
+        timer = asyncio.timeout(request.timeout_seconds + _GRACE_SECONDS)
         try:
-            async with asyncio.timeout(request.timeout_seconds + _GRACE_SECONDS) as timer:
+            async with timer:
                 return _require_content(_require_response(await self._client.complete(request)))
         except TimeoutError as error:
             late = f"the answer took longer than {request.timeout_seconds:g} s"
