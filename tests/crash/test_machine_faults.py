@@ -97,8 +97,8 @@ def run_without_forks(
 
 ODD = {
     "no home": {"HOME": ""},
-    "home gone": {"HOME": "/nonexistent"},
-    "tmp gone": {"TMPDIR": "/nonexistent"},
+    "home gone": {"HOME": "{place}/gone"},
+    "tmp gone": {"TMPDIR": "{place}/gone"},
     "locale C": {"LC_ALL": "C", "LANG": "C"},
     "ascii only": {"LC_ALL": "POSIX", "PYTHONUTF8": "0"},
     "unknown zone": {"TZ": "Mars/Phobos"},
@@ -109,7 +109,8 @@ ODD = {
 @pytest.mark.parametrize("surroundings", ODD)
 def test_odd_surroundings_are_no_hindrance(world: World, surroundings: str) -> None:
     """With any environment, a task with any letters is created, completed and shown."""
-    world.environ |= ODD[surroundings]
+    place = world.root.parent
+    world.environ |= {name: value.format(place=place) for name, value in ODD[surroundings].items()}
     task = world.new("Grüße, 你好 😀")
     world.ostler("run", "--all")
     assert world.json("status")["tasks"][0]["title"] == "Grüße, 你好 😀"

@@ -6,7 +6,6 @@ import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import click
 
@@ -41,6 +40,8 @@ def open_for_reading() -> Generator[Project]:
         with open_project(create=True) as project:
             yield project
         return
+    from tempfile import TemporaryDirectory  # noqa: PLC0415  (most commands run in a project)
+
     with TemporaryDirectory(prefix="ostler-") as place:
         named = {**os.environ, "OSTLER_PROJECT": place}
         with Project.open(Path(place), named, create=True) as project:

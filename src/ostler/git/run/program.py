@@ -23,7 +23,7 @@ _CLEAN = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_GRAFT_FILE": "/nonexistent",  # info/grafts hides commits as a replacement does
+    "GIT_GRAFT_FILE": "/dev/null/none",  # info/grafts hides commits as a replacement does
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_ALLOW_PROTOCOL": "none",  # a partial clone would run remote.*.uploadpack otherwise
     "GIT_AUTHOR_NAME": "Ostler",
