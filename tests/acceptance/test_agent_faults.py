@@ -149,7 +149,8 @@ def test_a_session_that_was_lost_is_begun_again_with_the_whole_task(world: World
     reported = [
         line for line in session_prompts(world, replaced[0]["session_id"]).splitlines() if "prompt" in line
     ][-1]
-    assert reported.count("Mend the gate") == 1 and reported.count("It squeaks in the wind.") == 1
+    counts = (reported.count("Mend the gate"), reported.count("It squeaks in the wind."))
+    assert counts == (1, 1), reported
     assert "An earlier attempt at this was interrupted" in reported
     assert "the session was lost; a new session starts" in world.ostler("log", task).stdout
     check_next(world)

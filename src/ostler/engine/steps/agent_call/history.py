@@ -48,14 +48,14 @@ def _add_changes(work: WorkHistory, state: State, services: StepServices) -> Wor
 def _read_attempt_file(attempt: Attempt, suffix: str, services: StepServices) -> str:
     """Return the end of one of the attempt's files; empty if it does not exist."""
     path = (services.layout.task(attempt.task) / attempt.transcript).with_suffix(suffix)
-    text = _read_end(path).removeprefix(f"# {attempt.phase}, attempt {attempt.number}")
-    return read_response(text).strip()
+    response = read_response(_read_end(path))
+    return response.removeprefix(f"# {attempt.phase}, attempt {attempt.number}").strip()
 
 
 def _read_end(path: Path) -> str:
     try:
         with path.open("rb") as file:
             file.seek(max(0, file.seek(0, 2) - _PAGE_BYTES))
-            return file.read().decode("utf-8", "replace").strip()
+            return file.read().decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
