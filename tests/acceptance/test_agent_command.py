@@ -76,12 +76,12 @@ def test_two_processes_cannot_share_a_session(world: World) -> None:
     ("args", "code", "expected"),
     [
         (["agent", "spawn", "-p", "x", "-a", "poet"], 2, "unknown role: poet"),
-        (["agent", "spawn", "-p", "x", "--executor", "nobody"], 2, "unknown executor: nobody"),
+        (["agent", "spawn", "-p", "x", "--executor", "nobody"], 2, 'unknown executor "nobody"'),
         (["agent", "spawn"], 2, "pass the prompt with -p"),
         (["agent", "spawn", "-p", " "], 2, "the prompt is empty"),
         (["agent", "resume", "0000", "-p", "x"], 2, "no session 0000"),
         (["agent", "resume", "../x", "-p", "x"], 2, "no session ../x"),
-        (["agent", "resume", "0000", "x", "-p", "x"], 2, "either as an argument or with -p"),
+        (["agent", "resume", "0000", "x", "-p", "x"], 2, "pass the prompt either as an argument or with -p"),
     ],
 )
 def test_bad_requests_are_one_sentence(world: World, args: list[str], code: int, expected: str) -> None:

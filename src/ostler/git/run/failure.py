@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -129,7 +129,7 @@ def with_git_errors(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except OSError as error:
-            raise _classify_os_error(error) from error
+            raise _classify_os_error(error, error.filename or _find_place(args)) from error
 
     return guarded
 
@@ -144,8 +144,17 @@ def is_broken_index(stderr: bytes) -> bool:
     return re.search(_BROKEN_INDEX, stderr) is not None
 
 
-def _classify_os_error(error: OSError) -> GitError:
-    where = f"{error.filename}: {describe_os_error(error)}"
+def _find_place(values: Iterable[object]) -> object:
+    """Return the directory that a function works in: an error of a write to an open file names none."""
+    for value in values:
+        for name in ("path", "git_dir"):
+            if place := getattr(value, name, None):
+                return place
+    return "a file of the git repository"
+
+
+def _classify_os_error(error: OSError, place: object) -> GitError:
+    where = f"{place}: {describe_os_error(error)}"
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
             return GitError(
