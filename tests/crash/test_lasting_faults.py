@@ -63,6 +63,8 @@ def test_a_repository_that_is_gone_ends_the_run(world: World) -> None:
     assert "restore the git directory" in done.stderr and "completed" not in done.stdout
     restore_repository(world)
     assert [task["status"] for task in world.json("status")["tasks"]] == ["pending", "pending"]
+    assert "ostler journal rebuild" in world.ostler("run", "--all", code=3).stderr
+    world.ostler("journal", "rebuild")  # with what could not be recorded
     world.ostler("run", "--all")
     check_all_done(world, tasks)
 
