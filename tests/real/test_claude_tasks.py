@@ -87,7 +87,7 @@ def test_a_run_that_is_killed_continues_in_the_same_session(
 
 # Row: the status, the code, the exit and the number of attempts with the retries that are the default.
 ENDINGS = {
-    "d1_seconds": ("deferred", "RATE_LIMITED", 5, 1),
+    "d1_seconds": ("deferred", "RATE_LIMITED", 5, 3),  # after two short waits
     "d2_credit": ("pending", "BILLING", 4, 1),
     "d8_401": ("pending", "AUTH_FAILED", 4, 1),
     "d9_404": ("failed", "MODEL_NOT_FOUND", 1, 1),
@@ -98,9 +98,10 @@ ENDINGS = {
 
 @pytest.mark.parametrize("row", ENDINGS)
 def test_a_provider_that_fails_ends_the_task_with_its_code(project: World, model: Model, row: str) -> None:
-    """A final failure is not retried, a limit defers the task, a refused account keeps it pending."""
+    """A final failure is not retried, a lasting limit defers the task, a refused account keeps it pending."""
     status, code, exit_code, attempts = ENDINGS[row]
     model.turns = [FAULTS[row]]
+    project.environ["OSTLER_RETRY__RATE_LIMIT_WAIT_SECONDS"] = "0.5"
     task = project.new()
     began = time.monotonic()
     done = project.ostler("run", task, code=exit_code)
