@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from journal_file import journal_path
 from world import World
 
 
@@ -39,7 +40,7 @@ def test_nothing_is_run_where_nothing_changed(branch: World) -> None:
     branch.git("checkout", "-q", "main")
     printed = branch.ostler("run", "--changed", "topic~1", "-p", "Review this change").stdout
     assert printed == "Nothing to run: no file changed since topic~1.\n"
-    assert branch.json("status")["tasks"] == [] and branch.started() == []
+    assert not journal_path(branch.root).exists() and branch.started() == []
 
 
 @pytest.mark.parametrize("base", ["nowhere", "a b"])
@@ -47,7 +48,7 @@ def test_a_base_that_is_none_is_refused(base: str, branch: World) -> None:
     """One sentence that names it, and no task is created."""
     done = branch.ostler("run", f"--changed={base}", "-p", "Review", code=2)
     assert f"'{base}' has no common commit with this branch" in done.stderr
-    assert branch.json("status")["tasks"] == []
+    assert not journal_path(branch.root).exists()
 
 
 def test_it_is_about_a_new_task(branch: World) -> None:

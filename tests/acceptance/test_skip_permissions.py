@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from journal_file import journal_path
 from world import World
 
 SKIP = '[executors.claude]\npermissions = "skip"\n'
@@ -54,4 +55,4 @@ def test_an_agent_without_checks_is_refused_before_its_task_exists(world: World)
     refused = world.ostler("run", "-p", "Fix it", "--executor", "crush", code=2)
     assert "crush approves every tool" in refused.stderr
     assert 'executors.crush.permissions = "skip" and sandbox.allow_unsandboxed_skip' in refused.stderr
-    assert "No tasks yet" in world.ostler("status").stdout
+    assert not journal_path(world.root).exists()

@@ -83,7 +83,7 @@ class Task(Struct, frozen=True, omit_defaults=True):
     start_commit: str = ""  # commit of the user's uncommitted changes to start from; empty: the target
     allow_test_changes: bool = False  # the work may remove, skip or change existing tests
     proposed_by: TaskId = TaskId("")  # the task whose agent created it; set by Ostler
-    external_id: str = ""  # its id in the file that it was imported from, if that is no task id
+    external_id: str = ""  # its id in the file that it was imported from, where that is not a valid task id
     prompts: dict[str, str] = {}  # phase -> template of its prompt
     source: str = ""  # imported from: file:a.md, checklist:TODO.md#text, github:acme/app#12
 

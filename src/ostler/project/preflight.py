@@ -31,9 +31,9 @@ from ostler.project.inspection.publishing import require_branches
 from ostler.project.inspection.refuse import refuse
 from ostler.project.inspection.setup import Setup
 from ostler.project.inspection.task import find_task_errors
+from ostler.project.inspection.unknown_task import find_unknown_tasks
 from ostler.project.project import Project
 from ostler.project.tasks.planning import plan_task
-from ostler.project.tasks.unknown_task import find_unknown_tasks
 from ostler.sandbox.box.tiers import choose_tier
 from ostler.skills.content import load_skill_content
 from ostler.skills.outputs import is_always_file

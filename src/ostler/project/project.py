@@ -164,10 +164,10 @@ class Project:
         if task.id:
             require_task_id(task.id)
         from ostler.engine.steps.gates.choice import read_protection  # noqa: PLC0415
+        from ostler.project.inspection.unknown_task import find_removed_error  # noqa: PLC0415
         from ostler.project.tasks.documents import resolve_output  # noqa: PLC0415  (reading a status needs no plan)
         from ostler.project.tasks.planning import plan_task  # noqa: PLC0415
         from ostler.project.tasks.title import normalize_title  # noqa: PLC0415
-        from ostler.project.tasks.unknown_task import find_removed_error  # noqa: PLC0415
 
         title = normalize_title(task.title)
         self._require_known(task)
@@ -198,7 +198,7 @@ class Project:
         if len(found) == 1:
             return found[0]
         if not found:
-            from ostler.project.tasks.unknown_task import create_unknown_error  # noqa: PLC0415
+            from ostler.project.inspection.unknown_task import create_unknown_error  # noqa: PLC0415
 
             raise create_unknown_error(self, text)
         raise explain_ambiguous(text, found)
@@ -383,7 +383,7 @@ class Project:
         """Raise with everything that the task names and that does not exist."""
         from ostler.project.inspection.refuse import refuse  # noqa: PLC0415
         from ostler.project.inspection.task import find_task_errors  # noqa: PLC0415
-        from ostler.project.tasks.unknown_task import find_unknown_tasks  # noqa: PLC0415
+        from ostler.project.inspection.unknown_task import find_unknown_tasks  # noqa: PLC0415
 
         refuse([*find_task_errors(task, self.setup()), *find_unknown_tasks(self, task.after)])
 

@@ -51,7 +51,7 @@ def format_retry_note(retry: Retry, phase: str) -> str:
     """Return the note for the phase that repeats the work, or for a phase after it."""
     longest = _LONGEST_REVIEW if retry.reviewer else _LONGEST_REASON
     reason = keep_end(strip_marks(retry.reason).strip(), longest) or "no reason was given"
-    # A phase that checks the repeated work must not be told to correct it.
+    # A phase that checks the repeated work is not asked to correct it.
     repeats = phase == retry.to
     since = f"the work is back in {retry.to}" if repeats else f"{retry.to} has repeated its work since"
     request = (

@@ -390,12 +390,5 @@ def _normalize_reviewer(name: str) -> str:
 
 
 def _describe_kind(value: object) -> str:
-    match value:
-        case None:
-            return "nothing"
-        case dict():
-            return "a mapping"
-        case list():
-            return "a list"
-        case _:
-            return f"{value!r:.80}"
+    kinds: dict[type[object], str] = {type(None): "nothing", dict: "a mapping", list: "a list"}
+    return kinds.get(type(value)) or f"{value!r:.80}"
