@@ -16,16 +16,18 @@ from ostler.calls.attempts.session import AgentSession
 from ostler.calls.call import AgentCaller
 from ostler.calls.request import CallRequest
 from ostler.clock import SystemClock
+from ostler.engine.core.evolve import evolve
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.attempt import Attempt
+from ostler.model.event import CallEnded, Record
 from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.rows import build_row
 from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents.call_services import create_call_services
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts
-from ostler.store.sqlite_ledger import SqliteLedger
-from ostler.store.writer import GroupWriter
+from ostler.store.sqlite.store import SqliteStore
 
 SETTINGS = """[run]
 executor = "bench"
@@ -38,7 +40,7 @@ command = "{command}"
 size = {slots}
 
 [sandbox]
-tier = "supervised"  # P15 measures the sandbox
+tier = "{tier}"
 
 [host]
 start_stagger_seconds = 0  # it spreads the starts of real agents and only delays an instant one
@@ -50,16 +52,23 @@ class Caller:
     """Runs calls of one agent program in one project."""
 
     def __init__(
-        self, root: Path, type: str, command: Path | str, slots: int = 8, environ: Mapping[str, str] = {}
+        self,
+        root: Path,
+        type: str,
+        command: Path | str,
+        slots: int = 8,
+        environ: Mapping[str, str] = {},
+        tier: str = "supervised",
     ) -> None:
         root.mkdir(parents=True, exist_ok=True)
-        (root / "ostler.toml").write_text(SETTINGS.format(type=type, command=command, slots=slots))
+        (root / "ostler.toml").write_text(SETTINGS.format(type=type, command=command, slots=slots, tier=tier))
         environ = {"PATH": os.environ["PATH"], "HOME": str(root), **environ}
         self.project = Project.open(root, environ, create=True)
         settings, database = self.project.settings, self.project.layout.database
         self._clock, self._numbers = SystemClock(), count(1)
-        self._writer, self._ledger = GroupWriter(database), SqliteLedger(database)
+        self._writer, self._ledger = SqliteStore(database).open_writer(), SqliteStore(database).open_ledger()
         self.task = self.project.add(Task("Say hello")).id
+        self._state = self.project.state(self.task)
         registry, runner = ExecutorRegistry(), DefaultCommandRunner()
         self._caller = AgentCaller(
             settings,
@@ -75,10 +84,15 @@ class Caller:
         return self.project.journal.attempts(self.task)
 
     async def call(self) -> None:
-        """Run one call; raises RuntimeError when the agent does not succeed."""
+        """Run one call and record it; raises RuntimeError when the agent does not succeed."""
         outcome = await self._caller.run(self._create_request())
         if not outcome.result.ok:
             raise RuntimeError(f"the call ended with {outcome.result.code}: {outcome.result.message}")
+        ended = CallEnded("implement", 1, "continue", answer=outcome.answer)
+        # With the name of another step, so that it changes nothing in the state.
+        record = Record(self.task, self._state.seq + 1, self._clock.now(), ended, "bench")
+        self._state = evolve(self._state, record)
+        await self._writer.append(record, build_row(self._state))
 
     async def close(self) -> None:
         await self._writer.close()

@@ -15,17 +15,30 @@ from itertools import count
 from pathlib import Path
 from threading import Lock
 
-from measure import MILLISECONDS, PER_SECOND, Result, interleave, ratio, scratch, seconds, show, single
+from measure import (
+    MILLISECONDS,
+    PER_SECOND,
+    Result,
+    interleave,
+    not_measured,
+    ratio,
+    scratch,
+    seconds,
+    show,
+    single,
+)
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 from ostler.project.ostler import Ostler
 from ostler.project.project import Project
+from ostler.sandbox.box.tiers import choose_tier
 from ostler.testing.mocks import MockExecutor
 from sample import GIT
 
 ROUNDS, TASKS, SLOTS = 5, 64, 8
+NAME = "no-op tasks per second, with worktree and commit"
 ENVIRON = {
     "PATH": os.environ["PATH"],
     "OSTLER_RUN__EXECUTOR": "instant",
@@ -37,18 +50,28 @@ ADDING = Lock()  # two `git worktree add` at once can fail
 
 
 def measure() -> list[Result]:
-    cpu: list[float] = []
     with scratch() as place:
-        numbers = count()
-        ours, bare = interleave(
-            lambda: TASKS / asyncio.run(run_tasks(new_repository(place / f"ours-{next(numbers)}"), cpu)),
-            lambda: TASKS / commit_bare(new_repository(place / f"bare-{next(numbers)}")),
-            rounds=ROUNDS,
-        )
-    name = f"tasks at {SLOTS} slots / bare git worktree add + commit"
+        rows = measure_tier(place / "off", "sandbox off", "supervised")
+        chosen = choose_tier("auto", os.environ)
+        if chosen.is_sandbox:
+            return [*rows, *measure_tier(place / "on", "sandbox on", "auto")]
+    return [*rows, not_measured("P13", f"{NAME}, sandbox on", ">= 200", chosen.reason)]
+
+
+def measure_tier(place: Path, label: str, tier: str) -> list[Result]:
+    """Return the rate, our CPU and the rate of bare git; the agent itself never runs in a sandbox."""
+    place.mkdir()
+    cpu: list[float] = []
+    numbers = count()
+    ours, bare = interleave(
+        lambda: TASKS / asyncio.run(run_tasks(new_repository(place / f"ours-{next(numbers)}"), tier, cpu)),
+        lambda: TASKS / commit_bare(new_repository(place / f"bare-{next(numbers)}")),
+        rounds=ROUNDS,
+    )
+    name = f"tasks at {SLOTS} slots, {label} / bare git worktree add + commit"
     return [
-        single("P13", "no-op tasks per second, with worktree and commit", ours, ">= 200", PER_SECOND, max),
-        single("P13", "CPU of our process per task", cpu, "<= 3", MILLISECONDS),
+        single("P13", f"{NAME}, {label}", ours, ">= 200", PER_SECOND, max),
+        single("P13", f"CPU of our process per task, {label}", cpu, "<= 3", MILLISECONDS),
         ratio("P13", name, ours, bare, ">= 0.3", PER_SECOND, max),
     ]
 
@@ -73,12 +96,13 @@ async def write_file(call: AgentCall, on_event: OnEvent) -> CallResult:
     )
 
 
-async def run_tasks(root: Path, cpu: list[float]) -> float:
+async def run_tasks(root: Path, tier: str, cpu: list[float]) -> float:
     """Seconds for all tasks; adds the CPU that one of them took."""
     registry = ExecutorRegistry()
     registry.register("instant", lambda name, settings, runner: MockExecutor(name, spawn_function=write_file))
-    project = Project.open(root, {**ENVIRON, "HOME": str(root.parent)}, create=True)
-    async with Ostler(project, ENVIRON, executors=registry) as ostler:
+    environ = {**ENVIRON, "OSTLER_SANDBOX__TIER": tier}
+    project = Project.open(root, {**environ, "HOME": str(root.parent)}, create=True)
+    async with Ostler(project, environ, executors=registry) as ostler:
         for number in range(TASKS):
             project.add(Task(f"Task number {number}", weight="trivial"))
         used, began = time.process_time(), time.perf_counter()

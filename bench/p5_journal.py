@@ -8,16 +8,20 @@ from itertools import count
 from pathlib import Path
 
 import apsw
+import msgspec
 
 from measure import PER_SECOND, Result, interleave, ratio, scratch, show
 from ostler.model.attempt import TaskRow
 from ostler.model.event import CheckpointMade, Record
 from ostler.model.ids import TaskId
+from ostler.store.sqlite.store import SqliteStore
 from ostler.store.writer import GroupWriter
 
 ROUNDS, WRITERS, TURNS = 9, 8, 400
 EVENT = CheckpointMade("implement", "0" * 40)
-STATE = b"s" * 600
+STATE = msgspec.json.encode(  # as long as that of a task in its second phase
+    {f"field_{number}": f"{number:x}" * 6 + ".implement.1/call" for number in range(14)}
+)
 
 
 def measure() -> list[Result]:
@@ -41,7 +45,7 @@ async def write_task(writer: GroupWriter, task: TaskId) -> None:
 
 
 async def rate_grouped(path: Path) -> float:
-    writer = GroupWriter(path, create=True)
+    writer = SqliteStore(path).open_writer(create=True)
     started = time.perf_counter()
     async with asyncio.TaskGroup() as group:
         for number in range(WRITERS):

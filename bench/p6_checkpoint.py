@@ -12,7 +12,8 @@ from ostler.model.attempt import TaskRow
 from ostler.model.event import CheckpointMade, Record
 from ostler.model.ids import TaskId
 from ostler.store.codec import encode_event
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite.journal import SqliteJournal
+from ostler.store.sqlite.store import SqliteStore
 from ostler.store.writer import GroupWriter
 
 ROUNDS, TURNS = 12, 200
@@ -64,7 +65,7 @@ async def time_writer(writer: GroupWriter, first: int) -> float:
 async def time_all(directory: Path) -> tuple[list[float], list[float], list[float]]:
     """The times of each round, with all three open at once as in a run."""
     fd = os.open(directory / "raw", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    writer = GroupWriter(directory / "loop.db", create=True)
+    writer = SqliteStore(directory / "loop.db").open_writer(create=True)
     times: list[tuple[float, float, float]] = []
     with SqliteJournal(directory / "thread.db", create=True) as journal:
         for first in range(1, 1 + ROUNDS * TURNS, TURNS):

@@ -1,4 +1,4 @@
-"""Run every benchmark and write RESULTS.md: make bench."""
+"""Run every benchmark and write RESULTS.md: make bench. Arguments name the scripts that are run again."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import msgspec
 from measure import Result
 
 HERE = Path(__file__).parent
+KEPT = HERE / "results.json"
 SCRIPTS = (
     "p1_supervised",
     "p2_claude",
@@ -30,18 +31,27 @@ SCRIPTS = (
     "p13_tasks",
     "p14_output",
     "p15_sandbox",
+    "p18_response",
+    "p19_lag",
+    "p20_lists",
+    "p23_gate",
     "whole_task",
 )
 HEADER = """# Measured
 
-`make bench` writes this file. Ours and the baseline take turns in one run. The columns "ours" and "baseline"
-show minimum / median / maximum of the rounds. The figure compares the minima of a time and the maxima of a
-rate; for memory, threads and leftovers it is the largest value. E2E is a whole `ostler run` with an agent
-that answers at once in claude's format. Other work on the machine shows in the load, and in every figure
-except the instruction counts of P10.
+`make bench` writes this file; `make bench NAMES="p5_journal"` measures only these rows again. Ours and the
+baseline take turns in one run. The columns "ours" and "baseline" show minimum / median / maximum of the
+rounds. The figure compares the minima of a time and the maxima of a rate; for memory, threads and leftovers
+it is the largest value, for P18 the median. E2E is a whole `ostler run` with an agent that answers at once
+in claude's format. Other work on the machine shows in the load, and in every figure except the instruction
+counts of P10.
 
 | machine | |
 |---|---|
+"""
+RUNS = """
+| script | measured | load before, after | took |
+|---|---|---|---|
 """
 TABLE = """
 | goal | what | ours | baseline | figure | target | met |
@@ -49,10 +59,30 @@ TABLE = """
 """
 
 
+class Measured(msgspec.Struct, frozen=True):
+    """The rows of one script, and when they were measured."""
+
+    results: list[Result]
+    date: str
+    load: str  # before and after
+    took: str
+
+
 def main() -> None:
-    began, load = time.monotonic(), os.getloadavg()
-    results = [result for script in SCRIPTS for result in run_script(script)]
-    (HERE / "RESULTS.md").write_text(HEADER + machine(load, time.monotonic() - began) + TABLE + rows(results))
+    """Scripts that are not named keep their values of the last time."""
+    kept = msgspec.json.decode(KEPT.read_bytes(), type=dict[str, Measured]) if KEPT.exists() else {}
+    for script in sys.argv[1:] or SCRIPTS:
+        began, load = time.monotonic(), os.getloadavg()
+        results = run_script(script)
+        date = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+        loads = f"{load[0]:.2f}, {os.getloadavg()[0]:.2f}"
+        kept[script] = Measured(results, date, loads, f"{time.monotonic() - began:.0f} s")
+        KEPT.write_bytes(msgspec.json.format(msgspec.json.encode(kept)) + b"\n")
+    there = {script: kept[script] for script in SCRIPTS if script in kept}
+    results = [result for one in there.values() for result in one.results]
+    runs = "".join(f"| {script} | {one.date} | {one.load} | {one.took} |\n" for script, one in there.items())
+    page = HEADER + describe_machine() + TABLE + rows(results) + RUNS + runs
+    (HERE / "RESULTS.md").write_text(page)
     met = sum(result.met for result in results)
     print(f"{met} of {len(results)} targets met; bench/RESULTS.md is written")
 
@@ -67,16 +97,17 @@ def run_script(script: str) -> list[Result]:
     return results
 
 
-def machine(load: tuple[float, float, float], took: float) -> str:
+def describe_machine() -> str:
     facts = {
-        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-        "cores": os.cpu_count(),
+        "cores": str(os.cpu_count()),
         "processor": processor(),
         "kernel": platform.release(),
         "python": platform.python_version(),
-        "load before, after": f"{load[0]:.2f}, {os.getloadavg()[0]:.2f}",
-        "took": f"{took:.0f} s",
     }
+    return table(facts)
+
+
+def table(facts: dict[str, str]) -> str:
     return "".join(f"| {name} | {fact} |\n" for name, fact in facts.items())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,11 +11,14 @@ from pathlib import Path
 from resource import struct_rusage
 
 AGENT = """#!/bin/sh
-# Answers at once in the format of claude. Its last call writes a file to commit and reports completion.
-read calls < {count}
+# Answers at once in the format of claude. Its last call writes a file to commit and reports completion. It
+# counts its calls in its home directory, which in a sandbox is that of its task. The same answer twice would
+# block the task.
+calls=0
+[ ! -e {count} ] || read calls < {count}
 calls=$((calls + 1))
 echo $calls > {count}
-text=working
+text="working on part $calls"
 [ $calls -lt {last} ] || {{ echo hello > hello.txt; text='<phase_complete>true</phase_complete>'; }}
 echo '{{"type":"system","subtype":"init","session_id":"bench","model":"none"}}'
 echo '{{"type":"result","subtype":"success","is_error":false,"session_id":"bench","result":"'"$text"'"}}'
@@ -30,40 +34,49 @@ command = "{agent}"
 medium = ["implement"]
 
 [sandbox]
-tier = "supervised"  # P15 measures the sandbox
+tier = "{tier}"
 
 [host]
 start_stagger_seconds = 0  # it spreads the starts of real agents and only delays an instant one
 """
+COUNT = "bench-calls"
 GIT = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
 
 
 class Sample:
-    def __init__(self, place: Path, type: str = "claude") -> None:
+    def __init__(self, place: Path, type: str = "claude", tier: str = "supervised") -> None:
         self.place = place
         self.root = place / "project"
         self.agent = place / "agent"
-        self._count = place / "calls"
-        self.root.mkdir()
-        (self.root / "ostler.toml").write_text(SETTINGS.format(type=type, agent=self.agent))
+        self.root.mkdir(parents=True)
+        (self.root / "ostler.toml").write_text(SETTINGS.format(type=type, agent=self.agent, tier=tier))
         for command in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "first")):
             subprocess.run([*GIT, *command], cwd=self.root, check=True, capture_output=True)
         self.finish_at(1)
 
     def finish_at(self, call: int) -> None:
         """Let a task complete with this call from now on."""
-        self._count.write_text("0\n")
-        self.agent.write_text(AGENT.format(count=self._count, last=call))
+        (self.place / COUNT).unlink(missing_ok=True)
+        self.agent.write_text(AGENT.format(count=f"$HOME/{COUNT}", last=call))
         self.agent.chmod(0o755)
 
     @property
     def calls(self) -> int:
-        """Return how often the agent was started since then."""
-        return int(self._count.read_text())
+        """Return how many attempts the newest task had."""
+        command = (str(Path(sys.executable).with_name("ostler")), "events", "--json")
+        listed = subprocess.run(command, cwd=self.root, env=self.environ, check=True, capture_output=True)
+        kinds = [json.loads(line)["type"] for line in listed.stdout.splitlines()]
+        newest = len(kinds) - kinds[::-1].index("task_created")
+        return kinds[newest:].count("attempt_ended")
 
     def ostler(self, *arguments: str) -> struct_rusage:
         """Run one ostler command to its end."""
         return self.run((str(Path(sys.executable).with_name("ostler")), *arguments), {})
+
+    def cpu(self, *arguments: str) -> float:
+        """Run one ostler command to its end; return its CPU seconds."""
+        used = self.ostler(*arguments)
+        return used.ru_utime + used.ru_stime
 
     def run(self, argv: tuple[str, ...], environ: Mapping[str, str]) -> struct_rusage:
         """Run one program in the project to its end, without output; return its resource usage."""

@@ -52,7 +52,9 @@ def _entry(module: ModuleType, name: str) -> str:
         parts += ["| field | type | default |\n|---|---|---|", *_fields(found), ""]
     methods = [
         (key, value)
-        for key, value in vars(found).items()
+        for one in found.__mro__
+        if one is found or (not issubclass(found, msgspec.Struct) and one.__module__.startswith("ostler."))
+        for key, value in vars(one).items()
         if not key.startswith("_") and (inspect.isroutine(value) or isinstance(value, classmethod))
     ]
     for key, value in methods:

@@ -13,6 +13,7 @@ from api_reference import api_page
 
 from ostler.cli.app import COMMANDS, app
 from ostler.config import settings as source
+from ostler.config.descriptions import read_comment, read_source
 from ostler.config.literal import to_toml
 from ostler.errors import CODES, Code, WarningCode
 from ostler.model.fix import FIXES, WARNINGS
@@ -25,7 +26,7 @@ GROUPS = ("agent", "model", "task", "git", "files", "ours")
 
 def settings_page() -> str:
     """Every section of ostler.toml, with each key's kind, default and meaning."""
-    text = Path(str(source.__file__)).read_text("utf-8")
+    text = read_source()
     classes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
     lines = text.splitlines()
     parts = [
@@ -52,7 +53,7 @@ def _is_table(field: ast.AnnAssign) -> bool:
 
 def _table(field: ast.AnnAssign, lines: list[str]) -> str:
     """A section whose keys are names of the user."""
-    return f"## [{ast.unparse(field.target)}]\n\n{_sentence(_meaning(field, lines))}\n"
+    return f"## [{ast.unparse(field.target)}]\n\n{_sentence(read_comment(field, lines))}\n"
 
 
 def _section(heading: str, node: ast.ClassDef, lines: list[str]) -> str:
@@ -65,15 +66,8 @@ def _section(heading: str, node: ast.ClassDef, lines: list[str]) -> str:
 def _setting(field: ast.AnnAssign, lines: list[str]) -> str:
     key, kind = ast.unparse(field.target), ast.unparse(field.annotation)
     default = "needed" if field.value is None else f"`{_toml(ast.literal_eval(field.value))}`"
-    cells = (f"`{key}`", f"`{_kind(kind)}`", default, _meaning(field, lines))
+    cells = (f"`{key}`", f"`{_kind(kind)}`", default, read_comment(field, lines))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _meaning(field: ast.AnnAssign, lines: list[str]) -> str:
-    """The comment behind a field, or the one line above it."""
-    said = lines[(field.end_lineno or field.lineno) - 1].partition("  # ")[2]
-    above = lines[field.lineno - 2].strip()
-    return said.strip() or (above[2:] if above.startswith("# ") else "")
 
 
 def _kind(annotation: str) -> str:
@@ -85,6 +79,7 @@ def _kind(annotation: str) -> str:
         "NotNegative": "whole number, 0 or more",
         "Seconds": "seconds",
         "PositiveSeconds": "seconds, above 0",
+        "AtLeastOneSecond": "seconds, 1 or more",
         "Share": "0 to 1",
         "Dollars": "dollars",
         "Word": "text",

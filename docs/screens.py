@@ -24,18 +24,21 @@ FLAGS = (
 )
 SECONDS = 120
 AT_WORK = ".lane[data-group=running] .activity li"
+FOCUSED_LINE = "document.activeElement.closest('.code-line')?.textContent ?? ''"
+REVIEWED = "Sell for less in January"
 FIXED = "Fix the slug of titles with spaces"
 
 
 def photograph(home: Path, pictures: Path) -> None:
-    """Write board.png and task.png, each light and dark, and board-phone.png."""
+    """Write board.png, review.png and task.png, each light and dark, and board-phone.png."""
     shop = Shop(home / "day")
     demo = [sys.executable, "-m", "ostler", "demo", "--serve", "--json", str(home / "served" / "shoes")]
     with sync_playwright() as playwright:
         program = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = playwright.chromium.launch(executable_path=program, args=[*FLAGS, "--hide-scrollbars"])
         with _served(shop.serve(), shop.root, shop.environ) as url:
-            _take_board(browser, url, pictures)
+            page = _take_board(browser, url, pictures)
+            _take_review(page, pictures)
         with _served(demo, home, {"HOME": str(home), "PATH": os.environ["PATH"]}) as url:
             _take_task(browser, url, pictures)
         browser.close()
@@ -54,7 +57,7 @@ def _served(command: list[str], place: Path, environ: dict[str, str]) -> Generat
         server.communicate(timeout=60)
 
 
-def _take_board(browser: Browser, url: str, pictures: Path) -> None:
+def _take_board(browser: Browser, url: str, pictures: Path) -> Page:
     page = _page(browser, DESK)
     page.goto(url)
     page.locator(AT_WORK).nth(5).wait_for()
@@ -64,6 +67,20 @@ def _take_board(browser: Browser, url: str, pictures: Path) -> None:
     phone.locator(AT_WORK).first.wait_for()
     phone.screenshot(path=pictures / "board-phone.png")
     phone.context.close()
+    return page
+
+
+def _take_review(page: Page, pictures: Path) -> None:
+    """With a comment on a line, that is not sent."""
+    page.get_by_role("link", name=REVIEWED).first.click()
+    page.get_by_text("return cents * 0.9").first.wait_for()
+    while "0.9" not in page.evaluate(FOCUSED_LINE):
+        page.keyboard.press("j")
+    page.keyboard.press("c")
+    page.get_by_role("textbox", name="Comment", exact=True).fill("Prices are whole cents: round down.")
+    page.keyboard.press("Control+Enter")
+    page.get_by_text("1 comment").first.wait_for()
+    _take_both(page, pictures, "review")
     page.context.close()
 
 

@@ -21,13 +21,27 @@ budget.day_usd = 20.0
 ASK = "<phase_blocked>Do islands count as overseas? The old shop charged 9 dollars for Mull.</phase_blocked>"
 SLUG = {"tests/test_slug.py": "#", "shoes/slug.py": "#"}
 PRICE = {"shoes/price.py": "#", "tests/test_price.py": "#"}
+SALE = (
+    '"""Prices in January."""\n\nfrom shoes.slug import slug\n\n\ndef sale(cents):\n    return cents * 0.9\n'
+)
+TEST = "from shoes.sale import sale\n\n\ndef test_a_tenth_less():\n    assert sale(1000) == 900\n"
+SLUG_OF_SALE = (
+    '"""Names for addresses."""\n\n\n'
+    'def slug(title, sale=False):\n    name = title.lower().replace(" ", "-")\n'
+    '    return f"{name}-sale" if sale else name\n'
+)
+LESS = {"shoes/sale.py": SALE, "shoes/slug.py": SLUG_OF_SALE, "tests/test_sale.py": TEST}
+DONE = (
+    "Prices are a tenth lower in January, and addresses of the sale end in `-sale`. The tests pass.\n\n"
+    "<phase_complete>true</phase_complete>"
+)
 README = {"README.md": "#", "CONTRIBUTING.md": "#"}
 # Title, weight, priority, and how the agent behaves on it.
 MORNING = (
     ("Round prices to whole cents", "medium", "P1", {"cost_usd": 0.42}),
     ("Sort reviews by date", "trivial", "P2", {"cost_usd": 0.18}),
     ("Name the shelves in both languages", "medium", "P2", {"cost_usd": 0.27}),
-    ("Sell for less in January", "small", "P0", {"cost_usd": 0.31, "edits": {"shoes/sale.py": "# less"}}),
+    ("Sell for less in January", "small", "P0", {"cost_usd": 0.31, "files": LESS, "edits": {}, "text": DONE}),
     ("Ship to the islands", "trivial", "P1", {"cost_usd": 0.12, "text": ASK}),
     ("Print labels on receipt paper", "trivial", "P3", {"cost_usd": 0.09, "text": ASK}),
 )

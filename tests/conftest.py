@@ -10,15 +10,24 @@ import threading
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from servers.s3 import S3Server
+from servers.temporal import TemporalServer
 
 from examples import FULL, examples
 from ostler.sandbox.network.indexes.found import Found
 from ostler.secrets.registry import SECRETS
 from ostler.secrets.variables import list_secret_variables
+from stores import create_sqlite_store
 from world import World
+
+if TYPE_CHECKING:
+    from servers.postgres import PostgresServer
+
+    from ostler.store.store import Store
 
 # The same examples each time, for any speed of the machine; make test-full generates new ones.
 settings.register_profile(
@@ -34,6 +43,7 @@ REAL = [
     "real/test_real_acp.py",
     "real/test_real_drift.py",
     "real/test_real_limits.py",
+    "real/test_real_moves.py",
     "real/test_real_others.py",
     "real/test_real_sandbox.py",
     "real/test_real_waits.py",
@@ -106,6 +116,48 @@ def world(tmp_path: Path) -> Iterator[World]:
     made = World(tmp_path)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def temporal_server(places: Iterator[Path]) -> Iterator[TemporalServer]:
+    """A Temporal server that the tests of this process share; use a queue of your own."""
+    server = TemporalServer(next(places)).start()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL server that the tests of this process share; do not stop it."""
+    from servers.postgres import PostgresServer  # most runs of a single test need no psycopg
+
+    server = PostgresServer().start()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> str:
+    """The URL of a new empty database."""
+    return postgres_server.new_database()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """A store of each kind, without tasks."""
+    if request.param == "postgres":
+        from postgres_world import empty_store  # most runs of a single test need no psycopg
+
+        return empty_store(request.getfixturevalue("postgres_server"))
+    return create_sqlite_store(tmp_path / "ostler.db")
+
+
+@pytest.fixture(scope="session")
+def s3_server(places: Iterator[Path]) -> Iterator[S3Server]:
+    """An S3 server that the tests of this process share; only under make test-full."""
+    server = S3Server(next(places)).start()
+    yield server
+    server.close()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

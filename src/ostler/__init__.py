@@ -1,9 +1,9 @@
 """Run AI agents on tasks, unattended, and lose none of their work.
 
-The public API is `Ostler`, `Task`, `Outcome`, `DiffStat`, `Code` and `OstlerError`. `CliExecutor` makes calls
-without a project; `ModelSelector`, `WorkerPoolManager` and `create_spawner` are parts that it accepts.
-`ostler.executors` is the API for executors, `ostler.compat` has the names of the systems that Ostler
-replaces. Names are imported on first use.
+The public API is `Ostler`, `Task`, `Outcome`, `DiffStat`, `ReviewComment`, `Code` and `OstlerError`.
+`CliExecutor` makes calls without a project; `ModelSelector`, `WorkerPoolManager` and `create_spawner` are
+parts that it accepts. `ostler.executors` is the API for executors, `ostler.compat` has the names of the
+systems that Ostler replaces. Names are imported on first use.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ostler.model.task import Task
     from ostler.process.spawner import create_spawner
     from ostler.project.ostler import Ostler
+    from ostler.project.reviews.new_comment import ReviewComment
 
 __all__ = [
     "CliExecutor",
@@ -32,6 +33,7 @@ __all__ = [
     "Ostler",
     "OstlerError",
     "Outcome",
+    "ReviewComment",
     "Task",
     "WorkerPoolManager",
     "__version__",
@@ -48,6 +50,7 @@ __getattr__, __dir__ = lazy_names(
         "Ostler": "ostler.project.ostler",
         "OstlerError": "ostler.errors",
         "Outcome": "ostler.model.outcome",
+        "ReviewComment": "ostler.project.reviews.new_comment",
         "Task": "ostler.model.task",
         "WorkerPoolManager": "ostler.calls.models.slots",
         "create_spawner": "ostler.process.spawner",

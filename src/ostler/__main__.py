@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import NoReturn
@@ -19,6 +20,10 @@ def main() -> NoReturn:
     # A late Ctrl-C must not change the exit code.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     discard_unwritten()
+    temporal = sys.modules.get("ostler.engine.temporal.connection")
+    if temporal is not None and temporal.CONNECTED.is_set():
+        # Threads of its client can crash the interpreter while it ends.
+        os._exit(code)
     sys.exit(code)
 
 

@@ -1,16 +1,5 @@
 """Error codes, their properties, and the exceptions that carry them.
 
-    OstlerError                 a Code, a message and a hint
-    ├── UsageError              the request names something that does not exist or is not allowed
-    │   └── PreflightFailed     a run, or a new task, lacks something; one line per problem
-    ├── SettingsInvalid         one line per mistake
-    ├── StateError              the journal is locked, damaged, unwritable or too new
-    ├── SpawnError              the operating system could not start a program
-    ├── GitError                a git command failed; the work is kept
-    ├── PathEscape              a path is outside its root directory
-    ├── AgentUnavailable        the agent's program is missing or not supported
-    └── llm.failure.ModelError  a model API returned no usable answer
-
 Expected endings of a task are values (model.outcome), not exceptions.
 """
 
@@ -79,6 +68,7 @@ class Code(StrEnum):
     MERGE_CONFLICT = "MERGE_CONFLICT"
     PUSH_REJECTED = "PUSH_REJECTED"
     PUBLISH_FAILED = "PUBLISH_FAILED"
+    REMOTE_UNREACHABLE = "REMOTE_UNREACHABLE"
     LFS_UNAVAILABLE = "LFS_UNAVAILABLE"
     # files
     SKILL_NOT_FOUND = "SKILL_NOT_FOUND"
@@ -92,9 +82,12 @@ class Code(StrEnum):
     CONFIG_INVALID = "CONFIG_INVALID"
     USAGE = "USAGE"
     STATE_BUSY = "STATE_BUSY"
+    STORE_UNAVAILABLE = "STORE_UNAVAILABLE"
+    ENGINE_UNAVAILABLE = "ENGINE_UNAVAILABLE"
     STATE_CORRUPT = "STATE_CORRUPT"
     STATE_VERSION = "STATE_VERSION"
     STORAGE_ERROR = "STORAGE_ERROR"
+    BLOBS_UNAVAILABLE = "BLOBS_UNAVAILABLE"
     JOURNAL_LOST = "JOURNAL_LOST"
     JOURNAL_IN_USE = "JOURNAL_IN_USE"
     SANDBOX_UNAVAILABLE = "SANDBOX_UNAVAILABLE"
@@ -205,6 +198,9 @@ CODES: dict[Code, CodeFacts] = {
     Code.MERGE_CONFLICT: CodeFacts(_FINAL, 4, _AGENT, "the work conflicts with its target branch"),
     Code.PUSH_REJECTED: CodeFacts(_RETRY, 1, _PERSON, "the remote rejected the branch"),
     Code.PUBLISH_FAILED: CodeFacts(_RETRY, 1, _PERSON, "the result could not be published"),
+    Code.REMOTE_UNREACHABLE: CodeFacts(
+        _RETRY, 1, _HOST, "the git remote through which tasks move could not be used for minutes"
+    ),
     Code.LFS_UNAVAILABLE: CodeFacts(_FINAL, 1, _PERSON, "a file needs git-lfs, which cannot run"),
     Code.SKILL_NOT_FOUND: CodeFacts(_FINAL, 2, _PERSON, "the skill does not exist"),
     Code.CONTEXT_NOT_FOUND: CodeFacts(_FINAL, 2, _PERSON, "a context file does not exist"),
@@ -216,9 +212,14 @@ CODES: dict[Code, CodeFacts] = {
     Code.CONFIG_INVALID: CodeFacts(_FINAL, 2, _PERSON, "the settings are invalid"),
     Code.USAGE: CodeFacts(_FINAL, 2, _PERSON, "the command names something that does not exist"),
     Code.STATE_BUSY: CodeFacts(_RETRY, 1, _HOST, "another process has locked the journal"),
+    Code.STORE_UNAVAILABLE: CodeFacts(_RETRY, 1, _HOST, "the database of the journal cannot be used"),
+    Code.ENGINE_UNAVAILABLE: CodeFacts(_RETRY, 1, _HOST, "the Temporal server cannot be used"),
     Code.STATE_CORRUPT: CodeFacts(_FINAL, 2, _HOST, "the journal is damaged"),
     Code.STATE_VERSION: CodeFacts(_FINAL, 2, _HOST, "the journal was written by a newer version of Ostler"),
     Code.STORAGE_ERROR: CodeFacts(_FINAL, 1, _HOST, "the disk reported an error"),
+    Code.BLOBS_UNAVAILABLE: CodeFacts(
+        _RETRY, 1, _HOST, "the store with the files of the tasks ([blobs]) cannot be used"
+    ),
     Code.JOURNAL_LOST: CodeFacts(
         _FINAL, 3, _HOST, "the journal was deleted, moved or replaced; nothing is recorded any more"
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 _BLOCK = re.compile(
     r"^ {0,3}(?:(`{3,}+)(?P<label>[^`\n]*+)|(~{3,}+)[^\n]*+)(?:\n|\Z)"
@@ -12,12 +12,6 @@ _BLOCK = re.compile(
 )
 _PARAGRAPH_END = re.compile(r"\n[ \t\r]*+\n")
 _TICKS = re.compile(r"`+")
-
-
-def strip_code(text: str) -> str:
-    """Return the text without its code; an unclosed block extends to the end."""
-    paragraphs = _PARAGRAPH_END.split(_BLOCK.sub("", text))
-    return "\n\n".join(_replace_spans(paragraph, _drop) for paragraph in paragraphs)
 
 
 def strip_blocks(text: str) -> str:
@@ -30,9 +24,9 @@ def blank_blocks(text: str) -> str:
 
 
 def blank_code(text: str) -> str:
-    """Return the same with spaces instead of spans, too."""
+    """Return the same with spaces instead of spans, too; an unclosed block extends to the end."""
     paragraphs = re.split(f"({_PARAGRAPH_END.pattern})", blank_blocks(text))
-    return "".join(_replace_spans(paragraph, _blank) for paragraph in paragraphs)
+    return "".join(_blank_spans(paragraph) for paragraph in paragraphs)
 
 
 def find_blocks(text: str, labels: frozenset[str]) -> Iterator[str]:
@@ -47,7 +41,7 @@ def locate_blocks(text: str, labels: frozenset[str]) -> Iterator[tuple[int, int]
             yield found.span("body")
 
 
-def _replace_spans(paragraph: str, replace: Callable[[str], str]) -> str:
+def _blank_spans(paragraph: str) -> str:
     """A span ends at the next run of as many backticks; without one, the backticks are text."""
     runs = [found.span() for found in _TICKS.finditer(paragraph)]
     ends = _find_span_ends(runs)
@@ -55,14 +49,9 @@ def _replace_spans(paragraph: str, replace: Callable[[str], str]) -> str:
     at = 0
     for (start, _), end in zip(runs, ends, strict=True):
         if end is not None and start >= at:
-            parts += [paragraph[at:start], replace(paragraph[start:end])]
+            parts += [paragraph[at:start], _blank(paragraph[start:end])]
             at = end
     return "".join([*parts, paragraph[at:]])
-
-
-def _drop(code: str) -> str:
-    del code
-    return ""
 
 
 def _blank(code: str) -> str:

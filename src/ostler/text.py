@@ -7,6 +7,8 @@ import re
 from ostler.secrets.redact import redact_text
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+# In the debug text of an error of a Rust library, the last of them is the cause of the others.
+_RUST_REASON = re.compile(r'(?:message|error): "([^"\n]{1,200})"')
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -18,6 +20,11 @@ def strip_colours(text: str) -> str:
 def strip_control_characters(text: str) -> str:
     """Return the text without terminal control sequences."""
     return _CONTROL.sub("", text)
+
+
+def to_printable(name: str) -> str:
+    """Return a file name that can be printed and encoded as JSON."""
+    return name if name.isprintable() else ascii(name)
 
 
 def one_line(text: str, max_length: int = 300) -> str:
@@ -33,6 +40,12 @@ def first_line(text: str, max_length: int = 200) -> str:
 def last_line(text: str) -> str:
     """Return the last line that is not blank."""
     return text.strip().rpartition("\n")[2].strip()
+
+
+def find_innermost_reason(text: str) -> str:
+    """Return the innermost reason in the debug text of a Rust library; empty without one."""
+    found = _RUST_REASON.findall(text)
+    return found[-1] if found else ""
 
 
 def describe_os_error(error: OSError) -> str:

@@ -41,6 +41,15 @@ class Wait:
 
     def pause(self) -> bool:
         """Sleep a moment; return False if the time is over or the step was cancelled."""
+        if not self.check():
+            return False
+        remaining = self._limit_seconds - (time.monotonic() - self._started_at)
+        # A wait for the event would follow the real-time clock on some systems: a jump could make it endless.
+        time.sleep(max(0.0, min(self._pause_seconds, remaining)))
+        return True
+
+    def check(self) -> bool:
+        """Report a long wait; return False if the time is over or the step was cancelled."""
         waited = time.monotonic() - self._started_at
         stop = _stop.get()
         if waited >= self._limit_seconds or (stop is not None and stop.is_set()):
@@ -48,12 +57,11 @@ class Wait:
         if waited >= REPORT_AFTER_SECONDS and not self._reported:
             self._reported = self._describe()
             report_wait(self._reported)
-        # A wait for the event would follow the real-time clock on some systems: a jump could make it endless.
-        time.sleep(min(self._pause_seconds, self._limit_seconds - waited))
         return True
 
     def finish(self) -> None:
         """Print that the wait is over, if it was reported."""
         if self._reported:
             waited = time.monotonic() - self._started_at
-            report_wait(f"the wait is over after {waited:.0f} s: {self._reported}")
+            subject = self._reported.removeprefix("waiting for ").partition(": ")[0]  # without the reason
+            report_wait(f"the wait is over after {waited:.0f} s: {subject}")

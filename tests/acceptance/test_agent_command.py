@@ -176,6 +176,8 @@ def test_the_log_of_a_running_turn_is_followed(world: World) -> None:
     world.environ |= {"OSTLER_CODEX_PATH": str(path), "OSTLER_RUN__EXECUTOR": "codex"}
     run = world.start("agent", "spawn", "-p", "Go")
     wait_until(lambda: len(world.started()) == 1, 30, "the agent did not start")
+    # codex chooses the id of its session, which is known a moment later.
+    wait_until(lambda: world.json("agent", "sessions")["sessions"], 30, "the agent has no session")
     sessions = world.json("agent", "sessions")["sessions"]
     followed = world.program("log", "-f", sessions[0]["session_id"]).stdout
     assert "> Go" in followed and "The end." in followed and "✓ succeeded" in followed

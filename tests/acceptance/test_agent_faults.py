@@ -91,6 +91,7 @@ def check_reported(world: World, shown: Any, printed: str) -> None:
     assert all(re.search(rf"\nNext: .*ostler {verb}", text) for text in (card, printed))
 
 
+@pytest.mark.one_machine("in a cluster a worker starts the task, and records a missing agent as its failure")
 @pytest.mark.parametrize("fault", ["a19_missing", "a19_not_executable"])
 def test_a_program_that_is_not_there_stops_the_run_before_the_task(world: World, fault: str) -> None:
     """A19: one sentence with the path and the next step, exit 2; the task is unchanged and runs later."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -26,12 +24,11 @@ PAGES = (("log",), ("show",), ("events",))
 
 def page(world: World, *args: str, code: int = 0) -> str:
     """Return the output of a command as bytes: universal newlines would hide some."""
-    argv = [sys.executable, "-m", "ostler", *args]
-    done = subprocess.run(
-        argv, cwd=world.root, env=world.environ, capture_output=True, timeout=100, check=False
-    )
-    assert done.returncode == code, done.stderr.decode()
-    return (done.stdout + done.stderr).decode("utf-8")
+    files = [world.root.parent / name for name in ("out.txt", "err.txt")]
+    for file in files:
+        file.unlink(missing_ok=True)
+    assert world.start(*args).wait(100) == code, files[1].read_text()
+    return b"".join(file.read_bytes() for file in files).decode()
 
 
 def transcript(world: World, shown: Any) -> Path:

@@ -60,6 +60,7 @@ def test_a_program_that_fails_shows_why(world: World, tmp_path: Path) -> None:
     assert world.show(limited)["code"] == "RATE_LIMITED"
 
 
+@pytest.mark.one_machine("in a cluster a worker starts the task, and records a missing agent as its failure")
 def test_a_program_that_is_missing_is_named_before_anything_starts(world: World) -> None:
     """The hint names the setting to correct, and no task is created."""
     settings(world, COMMAND.format(command="no-such-agent"))
@@ -85,7 +86,7 @@ def test_a_script_in_the_task_is_played(world: World) -> None:
         ("```ostler-script\n- shout: hi\n```", "", "expected one of say, edit, run, sleep, fail, tool"),
         ("```ostler-script\n- say: [\n```", "", "prompt:"),
         ("no script", "", "no ```ostler-script block, and executors.scripted.args names no script"),
-        ("", 'args = ["lost.yaml"]', "lost.yaml:1: the script cannot be read: No such file or directory"),
+        ("", 'args = ["lost.yaml"]', "lost.yaml:1: the script cannot be read: no such file or directory"),
     ],
 )
 @pytest.mark.sampled(1)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import apsw
-import msgspec
 import pytest
+from msgspec.structs import replace
 
-from journal_file import journal_path
-from ostler.model.state import State
+from ostler.model.ids import TaskId
+from ostler.model.rows import build_row
+from ostler.project.project import Project
 from world import World, wait_until
 
 
@@ -162,22 +160,18 @@ def test_tasks_that_wait_for_each_other_are_refused_with_the_cycle(chosen: World
     """Only an edited store has such tasks; a run ends, and starts none of them."""
     first = good(chosen, "First")
     second = good(chosen, "Second", first)
-    make_wait(journal_path(chosen.root), first, second)
+    make_wait(chosen, first, second)
     refused = chosen.ostler("new", "Third", "--after", second, code=2).stderr
     assert f"{second} -> {first} -> {second}" in refused
     chosen.ostler("run", "--all")
     assert set(statuses(chosen).values()) == {"pending"}
 
 
-def make_wait(database: Path, task: str, other: str) -> None:
+def make_wait(world: World, task: str, other: str) -> None:
     """Do what no command does: let an older task come after a newer one."""
-    db = apsw.Connection(str(database))
-    ((found,),) = db.execute("SELECT state FROM task WHERE id = ?", (task,)).fetchall()
-    state = msgspec.structs.replace(msgspec.json.decode(found, type=State), after=(other,))
-    db.execute(
-        "UPDATE task SET state = ?, waits_for = ? WHERE id = ?", (msgspec.json.encode(state), other, task)
-    ).fetchall()
-    db.close()
+    with Project.open(world.root, world.environ) as project, project.journal.transaction():
+        state = replace(project.state(TaskId(task)), after=(TaskId(other),))
+        project.journal._write_row(build_row(state))
 
 
 def test_a_task_is_not_begun_before_its_time(chosen: World) -> None:

@@ -19,6 +19,8 @@ import pytest
 from journal_file import journal_path
 from world import STOP, World, wait_until
 
+HERE = pytest.mark.one_machine("in a cluster --detach starts no process: the workers run the tasks")
+
 
 class Runs:
     """A project whose detached runs are ended with the test."""
@@ -62,6 +64,7 @@ def is_completed(world: World, task: str) -> bool:
     return bool(world.show(task)["status"] == "completed")
 
 
+@HERE
 def test_a_detached_run_works_on_alone(world: World, runs: Runs) -> None:
     """One document names its process and its log; the task is completed, and only the log is left."""
     task = world.new()
@@ -76,6 +79,7 @@ def test_a_detached_run_works_on_alone(world: World, runs: Runs) -> None:
     assert world.survivors() == [] and list((journal_path(world.root).parent / "runs").iterdir()) == []
 
 
+@HERE
 def test_it_is_seen_while_it_works_and_stops_in_good_order(world: World, runs: Runs) -> None:
     """status names the run; TERM leaves the task pending and ends the agent."""
     world.behave(fault="a1_hangs")
@@ -92,6 +96,7 @@ def test_it_is_seen_while_it_works_and_stops_in_good_order(world: World, runs: R
     wait_until(lambda: not world.survivors(), 60, "something is left")
 
 
+@HERE
 def test_cleanup_takes_the_logs_of_runs_that_ended(world: World, runs: Runs) -> None:
     """The log of a running run is kept until it ends."""
     world.behave(fault="a1_hangs")
@@ -107,6 +112,7 @@ def test_cleanup_takes_the_logs_of_runs_that_ended(world: World, runs: Runs) -> 
     assert logs(world) == []
 
 
+@HERE
 def test_a_killed_run_is_not_seen_any_more(world: World, runs: Runs) -> None:
     """Its file is kept until the next run removes it; it is not listed."""
     world.behave(plan=[{"fault": "a1_hangs"}, {}])
@@ -120,6 +126,7 @@ def test_a_killed_run_is_not_seen_any_more(world: World, runs: Runs) -> None:
     assert is_completed(world, task) and list((journal_path(world.root).parent / "runs").iterdir()) == []
 
 
+@HERE
 def test_it_outlives_its_terminal(world: World, runs: Runs) -> None:
     """The terminal is closed, and its session gets SIGHUP; the agent continues."""
     gate = world.root.parent / "go"
@@ -159,6 +166,7 @@ time.sleep(300)
 """
 
 
+@HERE
 def test_a_new_task_from_standard_input(world: World, runs: Runs) -> None:
     """The task is created before the detach, so that the run needs no standard input."""
     done = world.ostler("run", "-f", "-", "--detach", "--json", stdin="# Greet\n\nSay hello.\n")
@@ -203,6 +211,7 @@ def test_a_run_that_ends_before_it_begins_is_reported_here(world: World) -> None
     assert logs(world) == []
 
 
+@HERE
 @pytest.mark.full
 def test_a_store_that_is_busy_is_waited_for(world: World) -> None:
     """Another process holds the journal: the run starts, prints that in its log, and continues."""

@@ -14,7 +14,7 @@ from ostler.model.task import Task
 from ostler.project.project import Project
 from world import World, wait_until
 
-STEPS = ("recorded", "worktree", "refs", "branch", "directory")
+STEPS = ("recorded", "reviews", "worktree", "refs", "branch", "directory")
 
 
 def refs(world: World, task: str) -> list[str]:
@@ -48,7 +48,8 @@ def end_with_all_refs(world: World) -> str:
     task = world.new("Paint")
     world.ostler("run", task)
     head = world.git("rev-parse", "HEAD").strip()
-    for name in (f"rewound/{task}/1", f"agent/{task}/heads/try", f"start/{task}", f"previous/a/main/{task}"):
+    names = (f"rewound/{task}/1", f"agent/{task}/heads/try", f"start/{task}", f"reviews/{task}/1")
+    for name in (*names, f"previous/a/main/{task}"):
         world.git("update-ref", f"refs/ostler/{name}", head)
     assert (world.root / ".ostler/worktrees" / task).is_dir()
     return task
@@ -74,8 +75,9 @@ def test_an_archived_task_is_hidden_until_it_is_needed_again(world: World) -> No
 
 def test_many_tasks_are_archived_by_age(world: World) -> None:
     """Completed ones only, or all that ended; an open task never is."""
-    done, cancelled, waiting = world.new("One"), world.new("Two"), world.new("Three")
+    done = world.new("One")
     world.ostler("run", done)
+    cancelled, waiting = world.new("Two"), world.new("Three")
     world.ostler("cancel", cancelled)
     world.ostler("archive", "--completed", "--older-than", "1d")
     assert len(world.json("status")["tasks"]) == 3
@@ -102,9 +104,12 @@ def test_a_task_that_never_ran_is_removed(world: World) -> None:
     ):
         assert f"{task} was removed at 20" in world.ostler(*command, code=2).stderr
     assert [event["type"] for event in world.events()][-1] == "task_removed"
-    with Project.open(world.root, {}) as project, pytest.raises(UsageError, match="was removed at"):
+    with (
+        Project.open(world.root, world.environ) as project,
+        pytest.raises(UsageError, match="was removed at"),
+    ):
         project.add(Task("Paint", id=TaskId(task)))
-    assert world.ostler("journal", "check").returncode == 0
+    world.check_journal()
     world.ostler("run", "--all")
 
 
@@ -119,10 +124,10 @@ def test_an_imported_task_that_was_removed_is_imported_again(world: World) -> No
 
 def test_what_others_need_is_not_removed(world: World) -> None:
     """The dependents are named; all of the named tasks are removed together, or none."""
-    first = world.new("One")
-    second = world.new("Two", "--after", first)
     ran = world.new("Three")
     world.ostler("run", ran)
+    first = world.new("One")
+    second = world.new("Two", "--after", first)
     refused = world.ostler("rm", first, code=2).stderr
     assert f"{second} depends on {first}" in refused and f"ostler edit {second}" in refused
     refused = world.ostler("rm", first, second, ran, code=2).stderr
@@ -137,7 +142,7 @@ def test_a_purge_deletes_everything_but_the_records(world: World) -> None:
     task = end_with_all_refs(world)
     cost = world.json("cost")
     (planned,) = world.json("purge", task, "--dry-run")["tasks"]
-    assert planned["bytes"] > 0 and planned["worktree"] and len(planned["refs"]) == 5
+    assert planned["bytes"] > 0 and planned["worktree"] and len(planned["refs"]) == 6
     assert planned["branch"] is None and planned["kept_branch"] == f"ostler/{task}"
     assert files(world, task)
     assert "Purged 1 task" in world.ostler("purge", task, "--yes").stderr
@@ -150,7 +155,8 @@ def test_a_purge_deletes_everything_but_the_records(world: World) -> None:
     assert world.events(task)[-1]["type"] == "task_purged"
     for command in (("rewind", task, "--to", "implement"), ("merge", task), ("purge", task, "--yes")):
         assert "was purged at" in world.ostler(*command, code=2).stderr
-    assert world.ostler("journal", "check").returncode == 0 and left(world, task) == []
+    world.check_journal()
+    assert left(world, task) == []
     world.ostler("archive", task)
     assert left(world, task) == []
 
@@ -235,7 +241,8 @@ def test_a_killed_removal_is_completed_by_the_next(world: World, step: str) -> N
     assert killed.returncode == -9
     assert world.json("status")["tasks"] == []
     world.ostler("rm", task, code=None)
-    assert left(world, task) == [] and world.ostler("journal", "check").returncode == 0
+    world.check_journal()
+    assert left(world, task) == []
 
 
 def test_a_removal_that_another_call_completes_is_left_to_it(world: World) -> None:

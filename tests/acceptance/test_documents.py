@@ -128,7 +128,7 @@ def test_what_stood_at_its_path_is_kept(world: DocumentWorld) -> None:
 
 
 def test_a_document_that_a_person_changed_before_the_rejection_is_kept(world: DocumentWorld) -> None:
-    """The next version replaces it; versions of the task itself are not kept."""
+    """The next version replaces it; versions of the task itself are in a directory of their own."""
     with writing(world):
         task = world.new("Sell hay", "--skill", "copy", "--review", "human")
         world.ostler("run", task, code=4)

@@ -13,6 +13,8 @@ import pytest
 from ostler.testing.fake_agent import read_ledger
 from world import INTERRUPT, KILL, STOP, World, end, end_by_two, wait_until
 
+ENDS_THE_VIEW = pytest.mark.one_machine("in a cluster Ctrl-C ends only the view of a run")
+
 
 @pytest.mark.parametrize(
     ("behaviour", "status", "code", "exit_code"),
@@ -63,19 +65,33 @@ def test_a_completed_task_is_not_run_again(world: World) -> None:
 
 @pytest.mark.parametrize("verb", ["failed", "cancelled"])
 def test_a_task_that_ended_badly_is_opened_again_by_retry(world: World, verb: str) -> None:
-    """run prints the next command, retry reopens, run then completes it."""
+    """Retry reopens it, and run then completes it."""
+    task = end_badly(world, verb)
+    world.behave()
+    world.ostler("retry", task)
+    assert world.show(task)["status"] == "pending"
+    world.ostler("run", task)
+    assert world.show(task)["status"] == "completed"
+
+
+@pytest.mark.one_machine("in a cluster the run shows its end: the worker may have been faster")
+@pytest.mark.parametrize("verb", ["failed", "cancelled"])
+def test_a_task_that_ended_badly_is_not_run_again(world: World, verb: str) -> None:
+    """Run is refused with the next command."""
+    task = end_badly(world, verb)
+    calls = len(world.started())
+    assert "ostler retry" in world.ostler("run", task, code=2).stderr
+    assert len(world.started()) == calls
+
+
+def end_badly(world: World, verb: str) -> str:
     task = world.new()
     if verb == "failed":
         world.behave(fault="a18_exit", status=1)
         world.ostler("run", task, code=1)
     else:
         world.ostler("cancel", task)
-    assert "ostler retry" in world.ostler("run", task, code=2).stderr
-    world.behave()
-    world.ostler("retry", task)
-    assert world.show(task)["status"] == "pending"
-    world.ostler("run", task)
-    assert world.show(task)["status"] == "completed"
+    return task
 
 
 def test_a_run_takes_a_task_again_that_is_retried_meanwhile(world: World) -> None:
@@ -128,6 +144,7 @@ def test_a_stop_in_good_order_keeps_everything(world: World, number: int, exit_c
     assert shown["attempts"][0]["session_id"] == shown["attempts"][1]["session_id"]
 
 
+@ENDS_THE_VIEW
 def test_two_interrupts_stop_at_once(world: World) -> None:
     """An agent that ignores TERM does not delay the second Ctrl-C; no process outlives the run."""
     world.environ["OSTLER_RUN__GRACE_SECONDS"] = "60"
@@ -140,6 +157,7 @@ def test_two_interrupts_stop_at_once(world: World) -> None:
     assert world.show(task)["status"] == "pending"
 
 
+@ENDS_THE_VIEW
 def test_two_interrupts_give_the_cursor_back(world: World) -> None:
     """The terminal's screen is as before."""
     world.behave(fault="a2_ignores_term")
@@ -189,7 +207,7 @@ def test_a_reason_of_several_lines_is_one_line_of_the_list(world: World) -> None
     """The text of an agent cannot imitate a row of the list."""
     world.behave(text="<phase_blocked>no key\nother-task  completed</phase_blocked>")
     world.ostler("run", world.new(), code=4)
-    assert "AGENT_BLOCKED: no key other-task completed" in world.ostler("status").stdout
+    assert "no key other-task completed" in world.ostler("status").stdout
 
 
 def test_cancel_without_a_run_ends_the_task_at_once(world: World) -> None:
@@ -250,6 +268,7 @@ def test_the_work_of_a_failed_task_is_committed(world: World) -> None:
     assert world.git("show", f"ostler/{task}:half.txt") == "half of the work\n"
 
 
+@pytest.mark.one_machine("in a cluster ostler new refuses such a task, as it would start at once")
 def test_an_agent_without_permissions_needs_consent(world: World) -> None:
     """permissions = "skip" starts no agent until sandbox.allow_unsandboxed_skip is set."""
     (world.root / "ostler.toml").write_text('[executors.claude]\npermissions = "skip"\n')

@@ -17,6 +17,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
     [
         ("embed.py", ["task_completed", "completed: ostler/write-hello-txt-", "1 file, 'Done.'"]),
         ("own_executor.py", ["completed: DiffStat(files=1, insertions=1, deletions=0)"]),
+        ("review.py", ["Too short. unchanged: It is a greeting.", "completed: ostler/write-hello-txt-"]),
         ("run_pipeline.py", ["approved outputs/news/research/", "['completed'"]),
     ],
 )
@@ -40,4 +41,4 @@ def test_an_example_runs(name: str, expected: list[str], tmp_path: Path) -> None
 def test_every_example_is_run() -> None:
     """A new example must be added to the table above."""
     names = {path.name for path in EXAMPLES.glob("*.py")} - {"sample.py"}
-    assert names == {"embed.py", "own_executor.py", "run_pipeline.py"}
+    assert names == {"embed.py", "own_executor.py", "review.py", "run_pipeline.py"}

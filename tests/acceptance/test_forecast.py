@@ -73,7 +73,7 @@ def test_an_attempt_records_its_windows(world: World) -> None:
 
 
 def test_the_budget_of_the_day_ends_first(world: World) -> None:
-    """The line names the budget instead of the window; without valid settings there is no forecast.
+    """The line names the budget instead of the window.
 
     Tasks that depend on a paused one are named, and one of the year 9999 ends no status.
     """
@@ -92,5 +92,13 @@ def test_the_budget_of_the_day_ends_first(world: World) -> None:
     world.new("Far", "--not-before", "9999-12-31")
     last = world.ostler("status", OSTLER_BUDGET__DAY_USD="2").stdout.splitlines()[-1]
     assert "4 tasks wait and 1 depends" in last and "done in more than 60 days" in last
+
+
+@pytest.mark.one_machine("in a cluster the settings say where the tasks are")
+def test_without_valid_settings_there_is_no_forecast(world: World) -> None:
+    """The tasks are listed all the same."""
+    complete(world, 1, 3)
+    world.new()
     (world.root / "ostler.toml").write_text("run.jobs = 0\n")
-    assert world.json("status")["forecast"] is None
+    shown = world.json("status")
+    assert shown["tasks"] and shown["forecast"] is None

@@ -198,6 +198,7 @@ def test_a_gate_can_have_a_timeout_of_its_own(world: World) -> None:
     assert [(one["verb"], one["by"]) for one in decided] == [("cancel", "a timeout")]
 
 
+@pytest.mark.one_machine("in a cluster the workers remind at any time")
 def test_a_timeout_can_remind(world: World) -> None:
     """The task waits on; each period has one reminder, which is a notification."""
     told = world.root.parent / "told.jsonl"

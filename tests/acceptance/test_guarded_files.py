@@ -76,6 +76,7 @@ def test_a_guarded_file_behind_a_symbolic_link_asks_a_person(world: World) -> No
     assert merge_gate(world, task)["guarded"] == ["tooling/settings.json"]
 
 
+@pytest.mark.one_machine("the test patches the process that runs the task")
 def test_a_guarded_change_that_a_timeout_approved_asks_a_person(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

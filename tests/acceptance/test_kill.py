@@ -30,7 +30,7 @@ def wait_for_attempt(world: World, number: int) -> None:
 @contextmanager
 def marked(world: World, task: str, number: str) -> Iterator[subprocess.Popen[bytes]]:
     """Start a process with the marker of an attempt, as one that a killed run left."""
-    with Project.open(world.root, {}) as project:
+    with Project.open(world.root, world.environ) as project:
         marker = f"{project.journal.store_id}:{task}:{number}"
     process = subprocess.Popen(["sleep", "600"], env={**os.environ, "OSTLER_ATTEMPT": marker})
     try:
@@ -126,7 +126,7 @@ def test_a_session_that_is_in_use_is_no_orphan(world: World) -> None:
 def test_processes_of_a_claimed_task_are_no_orphans(world: World) -> None:
     """A gate of a run that is alive is listed as running, and survives."""
     task = world.new()
-    with Project.open(world.root, {}):
+    with Project.open(world.root, world.environ):
         held = try_lock(Layout(world.root).lock(TaskId(task)))
         assert held is not None
     with marked(world, task, "gate") as gate:

@@ -21,6 +21,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.one_machine("the commands of the page run the tasks themselves")
 @pytest.mark.parametrize("page", [page for page in PAGES if page in EXPECTED])
 def test_the_programs_of_a_page_run(page: str, world: World) -> None:
     """In one project, with a local model, and they print what the page states."""

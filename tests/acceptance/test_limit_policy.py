@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from engine_choice import ENGINE
 from models_world import QUICK, add_tasks, called, codes, play, row, statuses, write_models
 from ostler.model.limits.limit import window_for
 from ostler.model.limits.window import ReportedWindow, WindowUse
@@ -18,6 +19,10 @@ from ostler.project.agents.model_pool import find_models
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts
 from world import STOP, World, end, wait_until
+
+HELD = pytest.mark.one_machine(
+    "in a cluster the accounts of the workers decide, and a run waits for the workers"
+)
 
 SONNET, GPT = row("sonnet", "claude"), row("gpt", "codex")
 PRIORITY = QUICK + '[selection]\nstrategy = "priority"\n'
@@ -78,6 +83,7 @@ def test_the_task_continues_in_its_session(world: World) -> None:
     assert "limit, no call until " in closed["message"]
 
 
+@HELD
 def test_a_new_task_waits_for_the_reset(world: World) -> None:
     """limits.stop_at: nothing starts, the reason is printed, and the run exits with 5; the value is live."""
     write_models(world, SONNET)
@@ -102,13 +108,16 @@ def test_a_new_task_waits_for_the_reset(world: World) -> None:
 def test_a_run_that_waits_starts_them_after_the_reset(world: World) -> None:
     """It prints once why it waits."""
     write_models(world, SONNET)
-    report(world, "sonnet", 0.96, seconds=1.0)
+    # A worker of a cluster takes longer to start.
+    report(world, "sonnet", 0.96, seconds=1.0 if ENGINE == "local" else 15.0)
     add_tasks(world, 3)
     done = world.ostler("run", "--all", "--wait")
     assert statuses(world) == {"completed": 3}
-    assert done.stderr.count("new tasks wait: claude") == 1
+    printed = done.stderr + world.read_worker()
+    assert printed.count("new tasks wait: claude") == 1
 
 
+@HELD
 def test_a_task_that_has_begun_finishes(world: World) -> None:
     """The window fills up while the task is deferred; it continues, and a new one waits."""
     write_models(world, GPT)
@@ -123,6 +132,7 @@ def test_a_task_that_has_begun_finishes(world: World) -> None:
     assert world.show(new)["status"] == "pending"
 
 
+@HELD
 def test_tasks_of_the_last_priority_use_what_is_left(world: World) -> None:
     """limits.use_before_reset: P3 starts in the last hour before a reset, others at once."""
     write_models(world, SONNET, more=QUICK + limits(use_before_reset=True))

@@ -81,8 +81,8 @@ def test_publishing_is_switched_off_at_once_and_on_after_acceptance(world: World
     write(world, MERGE)
     off = world.new("Switched off")
     write(world, "")
-    on = world.new("Switched on")
     world.ostler("run", off)
+    on = world.new("Switched on")
     write(world, MERGE)
     assert 'this task uses "none"' in world.ostler("show", on).stdout
     assert "git.on_complete" in world.ostler("config", "accept").stdout
@@ -211,9 +211,10 @@ def test_a_run_reports_changed_and_invalid_settings(world: World) -> None:
     world.behave(script=f"{change}; sleep 1.5")
     write(world, "[phases]\nmax_phase_retries = 0\n")
     task = world.new()
-    printed = world.ostler("run", task, code=4).stderr
+    printed = world.ostler("run", task, code=4).stderr + world.read_worker()
     assert printed.count("the settings changed: phases.max_phase_retries, gates.commands.implement") == 1
     assert printed.count("the settings are invalid, and the previous ones stay in use: ostler.toml:3") == 1
+    write(world, "")
     assert gate(world, task)["verdict"] == "fail"
 
 
@@ -230,7 +231,8 @@ def test_the_number_of_jobs_is_read_again_between_tasks(world: World) -> None:
     write(world, "[run]\njobs = 1\n[host]\nstart_stagger_seconds = 0.0\n")
     for title in ("First", "Second", "Third"):
         world.new(title, "--weight", "trivial")
-    assert "the settings changed: run.jobs" in world.ostler("run", "--all").stderr
+    printed = world.ostler("run", "--all").stderr + world.read_worker()
+    assert "the settings changed: run.jobs" in printed
     assert both.read_text() == "yes\nyes\n"
 
 

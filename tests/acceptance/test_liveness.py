@@ -52,6 +52,7 @@ def test_an_agent_that_writes_files_in_silence_is_left_alone(world: World) -> No
     assert world.show(task)["status"] == "completed"
 
 
+@pytest.mark.full
 def test_a_hung_agent_is_stopped_and_its_work_is_there_for_the_next_attempt(world: World) -> None:
     """Its files are in the worktree when it is started again."""
     task = agent(

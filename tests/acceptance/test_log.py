@@ -68,7 +68,7 @@ def entries(world: World, task: str) -> list[dict[str, Any]]:
 
 
 def test_log_shows_texts_and_tools(world: World) -> None:
-    """The whole text, each tool with its result, each change as a diff, and the end."""
+    """The whole text, each tool with its result in a line, and the end; --full has the changes as diffs."""
     lines = world.ostler("log", done(world)).stdout.splitlines()
     assert lines[0].startswith("── implement, attempt 1 · scripted · ")
     assert lines[3].endswith("everything else that may have to do with it in this project.")
@@ -76,9 +76,9 @@ def test_log_shows_texts_and_tools(world: World) -> None:
     assert lines[at : at + 5] == [
         "→ run    cat README.md",
         "    # Sample",
-        "→ edit   README.md",
-        "    - # Sample",
-        "    + # Greeting",
+        "→ edit   README.md  +1 -1",
+        "",
+        "All done.",
     ]
     assert re.fullmatch(r"✓ succeeded \(\d+\.\d s, \d+ tokens\)", lines[-1])
 
@@ -210,5 +210,5 @@ def test_fake_claude_is_logged_like_any_other(tmp_path: Path) -> None:
     )
     assert [entry["id"] for entry in used] == [entry["id"] for entry in returned] != []
     shown = world.ostler("log", task).stdout
-    assert "→ Edit" in shown and "· claude" in shown and "$0.0001)" in shown
+    assert "→ edit" in shown and "· claude" in shown and "$0.0001)" in shown
     world.close()

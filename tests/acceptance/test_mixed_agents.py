@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from world import World
+
+STARTED = pytest.mark.one_machine(
+    "in a cluster a worker starts the task, and records what is missing as its failure"
+)
 
 SETTINGS = '[executors.gone]\ntype = "command"\ncommand = "/nowhere/agent"\n'
 
 
+@STARTED
 def test_a_missing_agent_holds_up_only_its_own_tasks(world: World) -> None:
     """run --all: the others complete, those of the missing agent stay pending and are named; exit 2."""
     (world.root / "ostler.toml").write_text(SETTINGS)
@@ -16,6 +23,7 @@ def test_a_missing_agent_holds_up_only_its_own_tasks(world: World) -> None:
     assert (world.show(waits)["status"], world.show(runs)["status"]) == ("pending", "completed")
 
 
+@STARTED
 def test_a_machine_without_its_agent_fails_no_task(world: World) -> None:
     """If no task can run, none is claimed and the sentence names what to install."""
     (world.root / "ostler.toml").write_text(SETTINGS)
@@ -24,6 +32,7 @@ def test_a_machine_without_its_agent_fails_no_task(world: World) -> None:
     assert world.show(task)["status"] == "pending"
 
 
+@STARTED
 def test_a_task_whose_role_is_gone_is_refused_alone(world: World) -> None:
     """The role's file was deleted since: that task stays pending, the next one completes."""
     roles = world.root / ".agents" / "roles"

@@ -130,6 +130,7 @@ def test_ctrl_c_ends_the_request_and_the_task_goes_on_later(world: ApiWorld) -> 
     assert world.show(task)["status"] == "completed"
 
 
+@pytest.mark.one_machine("in a cluster a worker starts the task, and records a missing key as its failure")
 def test_without_a_key_nothing_begins(world: ApiWorld) -> None:
     """One sentence and the variable to set; the task is unchanged."""
     world.environ["OSTLER_RUN__EXECUTOR"] = "model_api"

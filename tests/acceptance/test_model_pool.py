@@ -220,6 +220,7 @@ def test_an_unknown_agent_is_a_mistake_in_the_settings(world: World) -> None:
     assert world.show(task)["status"] == "pending" and called(world) == []
 
 
+@pytest.mark.one_machine("in a cluster a worker starts the task, and records a missing agent as its failure")
 def test_a_pool_of_missing_agents_fails_no_task(world: World) -> None:
     """C31: no task is claimed, and the sentence names what is missing."""
     write_models(world, GPT, FLASH, more=PRIORITY)
@@ -231,6 +232,7 @@ def test_a_pool_of_missing_agents_fails_no_task(world: World) -> None:
     assert world.show(task)["status"] == "pending"
 
 
+@pytest.mark.one_machine("in a cluster a worker starts the task, and records disabled models as its failure")
 def test_a_pool_that_is_disabled_is_reported_before_the_run(world: World) -> None:
     """No model can be called: one sentence, and the task is unchanged."""
     write_models(world, {**SONNET, "enabled": False}, {**GPT, "enabled": False})

@@ -17,6 +17,8 @@ from ostler.project.project import Project
 from ostler.testing.mocks import MockExecutor
 from world import World
 
+CHECKED = pytest.mark.one_machine("workers do not check the models before they start tasks")
+
 PRIORITY = QUICK + '[selection]\nstrategy = "priority"\n'
 GPT, SONNET = row("gpt", "codex"), row("sonnet", "claude")
 
@@ -42,6 +44,7 @@ def wait_before_version(world: World, program: str, released: Path) -> None:
     world.environ[f"OSTLER_{program.upper()}_PATH"] = str(slow)
 
 
+@CHECKED
 def test_a_model_that_is_not_logged_in_is_left_out(pool: World) -> None:
     """It is named with its fix, not called, and the task runs on the other one."""
     play(pool, "codex", logged_in=False)
@@ -51,6 +54,7 @@ def test_a_model_that_is_not_logged_in_is_left_out(pool: World) -> None:
     assert called(pool) == ["claude model-of-sonnet"]
 
 
+@CHECKED
 def test_no_task_is_touched_when_no_model_is_ready(pool: World) -> None:
     """One table with each model, its reason and its fix; exit 4, because a person must log in."""
     play(pool, "codex", logged_in=False)
@@ -69,6 +73,7 @@ def test_no_task_is_touched_when_no_model_is_ready(pool: World) -> None:
     assert f"correct it, then: ostler run {created}" in refused.stderr
 
 
+@CHECKED
 def test_tasks_start_before_a_slow_check_ends(pool: World) -> None:
     """The ready model is used at once; the slow one would be preferred and joins later."""
     released = pool.root.parent / "released"
@@ -84,6 +89,7 @@ def test_tasks_start_before_a_slow_check_ends(pool: World) -> None:
     assert called(pool)[1:] == ["codex model-of-gpt"]
 
 
+@CHECKED
 def test_fewer_models_than_the_minimum_are_refused(pool: World) -> None:
     """preflight.min_models is a promise: the run does not start with fewer."""
     play(pool, "codex", logged_in=False)
@@ -95,6 +101,7 @@ def test_fewer_models_than_the_minimum_are_refused(pool: World) -> None:
     pool.ostler("run", task)
 
 
+@CHECKED
 def test_a_check_that_calls_the_models_is_opt_in(pool: World) -> None:
     """With call = true a model that does not answer is left out, although its program works."""
     play(pool, "codex", fault="crash")
@@ -105,6 +112,7 @@ def test_a_check_that_calls_the_models_is_opt_in(pool: World) -> None:
     assert [one["executor"] for one in pool.show(task)["attempts"]] == ["claude"]
 
 
+@CHECKED
 def test_one_model_is_not_checked(world: World) -> None:
     """Its first call is the check, so a run starts no other program."""
     play(world, "claude", logged_in=False, edit={"a.txt": "a\n"})
@@ -115,6 +123,7 @@ def test_one_model_is_not_checked(world: World) -> None:
     assert "no model is ready" in world.ostler("run", other, code=4).stderr
 
 
+@CHECKED
 def test_an_executor_whose_check_raises_is_left_out(pool: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run goes on with the other model instead of waiting for the result."""
     monkeypatch.setenv("OSTLER_CLAUDE_PATH", pool.environ["OSTLER_CLAUDE_PATH"])

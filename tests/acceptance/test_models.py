@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from journal_file import journal_path
 from ostler.errors import Code
 from ostler.model.limits.window import Window
+from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts
-from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.testing.fake_agent import fake_agent
 from world import World
 
@@ -56,13 +56,15 @@ def pool(world: World, tmp_path: Path) -> World:
     world.behave(edits={})
     world.ostler("init")
     now = time.time()
-    ledger = SqliteLedger(journal_path(world.root))
     accounts = open_accounts(world.environ)
     accounts.close_window(Window("", "work", "*", "week"), now + 3600, Code.QUOTA_EXCEEDED, "used up", now)
-    for _ in range(3):
-        ledger.record_failure("gpt", Code.OVERLOADED, "busy", now, 3, 600)
-    ledger.close()
     accounts.close()
+    with (
+        Project.open(world.root, world.environ) as project,
+        closing(project.store.open_ledger()) as ledger,
+    ):
+        for _ in range(3):
+            ledger.record_failure("gpt", Code.OVERLOADED, "busy", now, 3, 600)
     return world
 
 

@@ -53,6 +53,7 @@ def test_a_known_agent_reads_its_prompt_and_prints_json_on_a_terminal(world: Wor
     assert world.started()
 
 
+@pytest.mark.one_machine("the test patches the process that runs the task")
 def test_without_a_terminal_the_agent_runs_on_pipes_with_a_warning(
     terminal: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

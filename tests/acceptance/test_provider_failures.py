@@ -16,6 +16,7 @@ SHORT_PROBES = "OSTLER_RETRY__PROBE_DELAY_SECONDS"
 LOGGED_OUT = {"fault": "api_error", "error": 401}
 BUSY = {"fault": "api_error", "error": 529}
 NETWORK_GONE = {"fault": "a18_exit", "status": 1, "error_message": "connect ECONNREFUSED 127.0.0.1:443"}
+HELD = pytest.mark.one_machine("in a cluster a run waits while the workers hold tasks back")
 
 
 def notified(world: World) -> list[dict[str, str]]:
@@ -32,6 +33,8 @@ def notify_program(world: World) -> str:
     return f'\n[[notify]]\ncommand = ["{program}"]\n'
 
 
+@pytest.mark.full
+@HELD
 def test_a_login_that_expires_in_the_middle_of_a_backlog(world: World) -> None:
     """The other tasks stay pending, `run` exits with 4, one message is sent; after the login all complete."""
     write_models(world, SONNET, more=QUICK + notify_program(world))
@@ -53,6 +56,7 @@ def test_a_login_that_expires_in_the_middle_of_a_backlog(world: World) -> None:
     assert statuses(world) == {"completed": 5}
 
 
+@HELD
 def test_a_second_run_before_the_login_probes_once(world: World) -> None:
     """The person starts a run, so one call is made at once; the other tasks are not started."""
     write_models(world, SONNET, more=QUICK)
@@ -79,6 +83,7 @@ def test_the_worker_continues_by_itself(world: World, fault: dict[str, object]) 
     assert not [event for event in world.events() if event["type"] == "task_failed"]
 
 
+@pytest.mark.one_machine("in a cluster a run ends when its tasks are deferred, and the workers continue them")
 @pytest.mark.parametrize("fault", [NETWORK_GONE, BUSY], ids=["network", "529"])
 @pytest.mark.sampled(1)
 def test_a_short_outage_within_one_run(world: World, fault: dict[str, object]) -> None:
@@ -109,6 +114,7 @@ def test_another_account_goes_on(world: World) -> None:
     assert statuses(world) == {"completed": 3}
 
 
+@HELD
 def test_a_refused_login_beside_an_overloaded_model(world: World) -> None:
     """The tasks wait for the model that recovers by itself: deferred, exit code 5."""
     write_models(world, row("first", "claude", account="a"), row("second", "claude", account="b"))
@@ -130,6 +136,7 @@ def test_provider_failures_do_not_lead_to_quarantine(world: World) -> None:
         world.ostler("retry", task)
 
 
+@HELD
 def test_failures_with_one_cause_stop_the_run(world: World) -> None:
     """After five different tasks the run starts no further one, prints why, and exits with 1."""
     write_models(world, SONNET, more=QUICK)
@@ -159,6 +166,8 @@ def test_retry_of_many_tasks(world: World) -> None:
     assert "No task matches" in world.ostler("retry", "--failed", "--since", "2999-01-01").stderr
     world.ostler("retry", "--code", "AGENT_FAILED")
     assert statuses(world) == {"pending": 2, "failed": 1}
+    for option in ("--since", "--code"):  # such as an unset variable of a script
+        world.ostler("retry", "--failed", option, "", code=2)
     world.ostler("retry", "--failed")
     assert statuses(world) == {"pending": 3}
 
@@ -166,8 +175,8 @@ def test_retry_of_many_tasks(world: World) -> None:
 def test_round_robin_continues_in_the_next_run(world: World) -> None:
     """The turn is kept in the ledger: three runs use three models."""
     write_models(world, row("a", "claude"), row("b", "claude"), row("c", "claude"))
-    for task in add_tasks(world, 3):
-        world.ostler("run", task)
+    for _ in range(3):
+        world.ostler("run", *add_tasks(world, 1))
     assert called(world) == ["claude model-of-a", "claude model-of-b", "claude model-of-c"]
 
 

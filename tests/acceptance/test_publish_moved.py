@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from git_world import git
-from journal_file import journal_path
 from ostler.testing.fake_github import FakeGitHub
 from workflow_world import ADDRESS, RIGHT, SETTINGS, WorkflowWorld
 
@@ -152,6 +151,7 @@ def test_what_a_person_changed_by_hand_is_looked_at(tmp_path: Path, github: Fake
     world.close()
 
 
+@pytest.mark.full
 def test_feedback_lets_an_agent_solve_a_conflict(tmp_path: Path, github: FakeGitHub) -> None:
     """It gets both sides in the file and the instruction, and its commit is published as a merge."""
     solves = [
@@ -295,7 +295,7 @@ def test_no_login_is_written_down(tmp_path: Path, github: FakeGitHub) -> None:
     assert ended(world, task) == ("completed", None) and len(github.pulls) == 1
     (started,) = [event for event in world.events(task) if event["type"] == "task_started"]
     assert started["remotes"] == [{"name": "origin", "url": ADDRESS}]
-    assert b"s3cr3t" not in journal_path(world.root).read_bytes()
+    assert b"s3cr3t" not in world.read_store()
     world.close()
 
 

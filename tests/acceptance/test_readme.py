@@ -14,13 +14,16 @@ from ostler.cli.app import GROUPS
 from reader import LINK, ROOT, Reader, blocks, text_of
 from world import World
 
+RUNS_TASKS = pytest.mark.one_machine("the commands of the page run the tasks themselves")
+
 DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
-LONGEST = {"README.md": 200, "ARCHITECTURE.md": 120, "CONTRIBUTING.md": 190, "CHANGELOG.md": 200}
+LONGEST = {"README.md": 200, "ARCHITECTURE.md": 120, "CONTRIBUTING.md": 190, "CHANGELOG.md": 400}
 
 # Blocks that are not run here, by their first line, with the reason.
 EXEMPT = {
     "make demo    # install": "installs; CI types it, and test_first_hour runs the demo",
     "make check     # the inner loop": "would run this test inside itself",
+    "make cluster-demo": "starts servers for a minute; cluster/test_demo.py runs it in make test-full",
     "export PATH=": "concerns the shell of the reader",
     "pipx install .": "installs from the network",
 }
@@ -35,6 +38,7 @@ def reader(world: World) -> Reader:
     return Reader(world)
 
 
+@RUNS_TASKS
 def test_the_commands_of_the_readme_run_as_they_stand(reader: Reader) -> None:
     """Every block, in order, in one project, as a new user would type them."""
     ran = 0
@@ -54,6 +58,7 @@ def test_the_commands_of_the_readme_run_as_they_stand(reader: Reader) -> None:
     assert world.git("status", "--porcelain").split() == ["??", "ostler.toml"]
 
 
+@RUNS_TASKS
 def test_the_library_example_of_the_readme_runs(reader: Reader) -> None:
     """It is a whole program, and prints how the task ended."""
     (example,) = blocks("README.md", "python")
@@ -69,6 +74,7 @@ def test_the_library_example_of_the_readme_runs(reader: Reader) -> None:
     assert (done.stdout, done.returncode) == ("completed\n", 0), done.stderr
 
 
+@RUNS_TASKS
 @pytest.mark.full
 def test_an_executor_is_added_in_the_five_steps(reader: Reader) -> None:
     """The package of CONTRIBUTING.md, written as described, conforms and runs a task."""

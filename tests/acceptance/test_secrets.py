@@ -10,8 +10,10 @@ import stat
 from pathlib import Path
 from urllib.parse import quote
 
+import psycopg
 import pytest
 
+from engine_choice import ENGINE
 from ostler.files.layout import Layout
 from ostler.secrets.find import find_secrets
 from ostler.secrets.registry import SECRETS
@@ -78,6 +80,17 @@ def list_state(world: World) -> list[Path]:
     return [path for top in (layout.state, layout.view) for path in (top, *top.rglob("*"))]
 
 
+def read_tables(world: World) -> bytes:
+    """All rows of the project's tables in PostgreSQL."""
+    schema = world.environ["OSTLER_STORE__SCHEMA"]
+    with psycopg.connect(world.environ["OSTLER_STORE__URL"]) as connection:
+        named = "SELECT table_name FROM information_schema.tables WHERE table_schema = %s"
+        tables = [name for (name,) in connection.execute(named, [schema]).fetchall()]
+        rows = [connection.execute(f"SELECT * FROM {schema}.{name}".encode()).fetchall() for name in tables]
+    values = (value for table in rows for row in table for value in row)
+    return b"\n".join(value if isinstance(value, bytes) else str(value).encode() for value in values)
+
+
 def test_no_canary_reaches_a_record(world: World, tmp_path: Path) -> None:
     """Transcript, journal, log, prompt, answer, export, screens and dashboard contain only marks."""
     added = world.ostler("new", f"Use {UNKNOWN}")
@@ -85,11 +98,15 @@ def test_no_canary_reaches_a_record(world: World, tmp_path: Path) -> None:
     assert "contains a secret" in added.stderr
     world.program("run", task)
     export = world.program("export", task, "-o", str(tmp_path / "export.ndjson"))
-    screens = [world.program(*args) for args in (("show", task), ("log", task), ("show", task, "--json"))]
+    shown = (("show", task), ("log", task), ("log", task, "--full"), ("show", task, "--json"))
+    screens = [world.program(*args) for args in shown]
     world.program("events", task, "--json")
     files = [path for path in list_state(world) if path.is_file()]
     names = {path.suffix for path in files}
-    assert {".jsonl", ".ndjson", ".md", ".db"} <= names
+    assert {".jsonl", ".ndjson", ".md"} <= names
+    journal = read_tables(world) if ENGINE == "temporal" else b""
+    assert task.encode() in journal or ".db" in names
+    assert leaks(journal) == []
     for path in (*files, tmp_path / "export.ndjson"):
         assert leaks(path.read_bytes()) == [], path
     for done in (export, *screens):
@@ -215,11 +232,14 @@ def test_a_merge_refuses_a_commit_with_a_secret(world: World) -> None:
     world.close()
 
 
+@pytest.mark.one_machine("in a cluster the worker reads the file, and ends")
 def test_a_registered_file_that_is_missing_stops_the_run(world: World) -> None:
     """What cannot be read cannot be redacted."""
     Path(world.environ["HOME"], "acme.env").unlink()
     done = world.ostler("run", world.new(), code=None)
-    assert done.returncode != 0 and "~/acme.env cannot be read" in done.stderr
+    assert (
+        done.returncode != 0 and "ostler.toml:6: secrets.files[0]: ~/acme.env cannot be read" in done.stderr
+    )
     doctor = world.ostler("doctor", code=None).stdout
     assert "acme.env cannot be read" in doctor
 

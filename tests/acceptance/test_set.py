@@ -178,7 +178,7 @@ def test_a_draft_keeps_values_that_were_set_later(world: World) -> None:
     shown = world.show(task)
     assert (shown["title"], shown["priority"]) == ("Paint the gate", "P0")
     folder = world.root / ".ostler" / "tasks" / task
-    assert "Green." in (folder / "task.md").read_text() and not list(folder.glob("draft*"))
+    assert "Green." in (folder / "task.md").read_text() and not list(folder.glob("draft*.md"))
 
 
 def test_an_empty_value_resets_a_field(world: World) -> None:
@@ -192,3 +192,18 @@ def test_an_empty_value_resets_a_field(world: World) -> None:
     shown = world.show(task)
     assert (shown["priority"], shown["weight"], shown["given"]["role"]) == ("P2", "small", "implementer")
     assert shown["given"]["model"] is None and "agent " not in world.ostler("show", task).stdout
+
+
+@pytest.mark.one_machine("in a cluster the server starts tasks of one priority in about their order")
+def test_a_task_is_moved_in_the_queue(world: World) -> None:
+    """The list has the new order; another form is refused with an example."""
+    first, second, third = (world.new(title) for title in ("One", "Two", "Three"))
+    world.ostler("set", third, "queue=first")
+    world.ostler("set", first, f"queue=after:{second}")
+    listed = [line.split()[0] for line in world.ostler("status").stdout.splitlines()[1:4]]
+    assert listed == [third, second, first]
+    refused = world.ostler("set", first, "queue=third", code=2)
+    assert "expected first, last, before:ID or after:ID" in refused.stderr
+    world.ostler("run", "--all", "-j", "1")
+    claimed = [line["task_id"] for line in world.events() if line["type"] == "task_claimed"]
+    assert claimed == [third, second, first]

@@ -60,6 +60,7 @@ def test_valid_settings_are_reported_as_valid(world: World) -> None:
     assert missing["severity"] == "warning" and "codex was not found" in missing["message"]
 
 
+@pytest.mark.one_machine("in a cluster the workers look for what a task lacks, in their clones")
 def test_everything_that_a_run_lacks_is_listed_at_once(world: World) -> None:
     """By every command, before anything is created or started; --json has the parts (finding T24)."""
     task = world.new()
@@ -90,6 +91,7 @@ def test_everything_that_a_run_lacks_is_listed_at_once(world: World) -> None:
     assert [one["id"] for one in world.json("status")["tasks"]] == [task]
 
 
+@pytest.mark.one_machine("in a cluster the settings name the server that has the tasks")
 def test_tasks_are_shown_and_decided_while_the_settings_are_invalid(world: World) -> None:
     """A decision that is recorded is not reported as an error; the next run applies it."""
     task = world.new()
@@ -116,6 +118,7 @@ def test_the_work_of_a_task_is_shown_without_worktrees(world: World) -> None:
     assert world.git("log", "--format=%s", "-1").startswith(f"[ostler] {task}")
 
 
+@pytest.mark.one_machine("on a server only commands that add tasks create a project; others are refused")
 @pytest.mark.parametrize("command", [("models",), ("gates",), ("agent", "list")])
 def test_reading_creates_no_project(world: World, command: tuple[str, ...]) -> None:
     """A .ostler directory would make this one the project of every directory below it."""

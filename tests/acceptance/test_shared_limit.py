@@ -19,6 +19,9 @@ from world import KILL, World, bend, end, wait_until
 
 GPT = row("gpt", "codex")
 HOUR = 3600.0
+COUNTS_DOWN = pytest.mark.one_machine(
+    "in a cluster the run follows the workers, and Ctrl-C leaves them running"
+)
 RUN_ALL = [sys.executable, "-m", "ostler", "run", "--all", "-j", "1"]
 
 
@@ -128,22 +131,24 @@ def test_without_waiting_the_run_ends_and_shows_when(world: World) -> None:
     assert len(world.started()) == calls
 
 
+@COUNTS_DOWN
 def test_a_terminal_counts_down_and_then_goes_on(world: World) -> None:
     """The screen shows the remaining time, and the run continues by itself."""
     limit_after(world, 0, seconds=2.0)
     add_tasks(world, 1)
     with Person(RUN_ALL, world.root, world.environ | {"OSTLER_RETRY__MAX_DELAY_SECONDS": "0.1"}) as person:
-        person.read_until("1 task waits for a limit to end; resumes at ")
+        person.read_until("1 task is deferred; resumes at ")
         person.read_until("completed")
         assert person.leave() == 0
 
 
+@COUNTS_DOWN
 def test_control_c_during_the_wait_leaves_all_deferred(world: World) -> None:
     """No agent was running, so nothing was interrupted: exit 5, as the tasks show."""
     limit_after(world, 0)
     tasks = add_tasks(world, 3)
     with Person(RUN_ALL, world.root, world.environ) as person:
-        person.read_until("3 tasks wait for a limit to end; resumes at ")
+        person.read_until("3 tasks are deferred; resumes at ")
         assert re.match(r"[-0-9: ]+, in (1:00:00|59:\d\d)", person.read_until("\n"))
         person.type("\x03")
         assert person.leave() == 5
@@ -152,13 +157,14 @@ def test_control_c_during_the_wait_leaves_all_deferred(world: World) -> None:
     assert not world.survivors()
 
 
+@COUNTS_DOWN
 def test_a_terminal_counts_down_for_what_an_earlier_run_deferred(world: World) -> None:
     """Nothing happens for an hour, so the screen must show the reason of the wait."""
     limit_after(world, 0)
     add_tasks(world, 1)
     world.ostler("run", "--all", code=5)
     with Person(RUN_ALL, world.root, world.environ) as person:
-        person.read_until("1 task waits for a limit to end; resumes at ")
+        person.read_until("1 task is deferred; resumes at ")
         person.type("\x03")
         assert person.leave() == 130
     assert statuses(world) == {"deferred": 1}

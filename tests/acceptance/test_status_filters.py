@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
 from ostler.model.task import Task
 from ostler.project.project import Project
+from person import Person
 from world import World
 
 
@@ -15,7 +17,7 @@ from world import World
 def many(world: World) -> World:
     """Sixty tasks: two need a person, one is cancelled."""
     world.new("First")
-    with Project.open(world.root, {}) as project, project.journal.transaction():
+    with Project.open(world.root, world.environ) as project, project.journal.transaction():
         added = [
             project.add(Task(f"Task {n}", priority="P0" if n < 2 else "P2", tags=("x",) if n < 3 else ()))
             for n in range(59)
@@ -32,8 +34,9 @@ def ids(world: World, *args: str) -> list[str]:
 
 def test_filters_select_tasks(many: World) -> None:
     """Flags and statuses add up; the other filters narrow the list."""
-    assert ids(many, "--needs-you") == ["Task 57", "Task 58"] == ids(many, "--status", "paused")
-    assert ids(many, "--status", "cancelled", "--needs-you") == ["Task 0", "Task 57", "Task 58"]
+    assert ids(many, "--status", "paused") == ["Task 57", "Task 58"]
+    assert ids(many, "--status", "cancelled", "--status", "paused") == ["Task 0", "Task 57", "Task 58"]
+    assert ids(many, "--needs-you") == []  # you paused them yourself
     assert ids(many, "--running") == ids(many, "--failed") == ids(many, "--since", "2100-01-01") == []
     assert ids(many, "--priority", "P0") == ["Task 0", "Task 1"] == ids(many, "--priority", "high")
     assert ids(many, "--priority", "background") == []
@@ -42,15 +45,46 @@ def test_filters_select_tasks(many: World) -> None:
     assert len(ids(many)) == 60
 
 
-def test_what_needs_a_person_comes_first(many: World) -> None:
-    """Then waiting tasks, and ended ones last."""
+def test_tasks_that_a_person_paused_do_not_come_first(many: World) -> None:
+    """Waiting tasks do, by priority; ended ones are last."""
     lines = many.ostler("status").stdout.splitlines()
-    assert [line.split()[1] for line in (lines[1], lines[2], lines[3], lines[60])] == [
-        "paused",
-        "paused",
+    assert [line.split()[1] for line in (lines[1], lines[57], lines[58], lines[59], lines[60])] == [
         "pending",
+        "pending",
+        "paused",
+        "paused",
         "cancelled",
     ]
+    assert "P0" in lines[1] and "P0" not in lines[2]
+
+
+def test_what_needs_a_person_comes_first(world: World) -> None:
+    """Questions, reviews and failures, each by priority and then by waiting time; a terminal has titles."""
+    (world.root / "ostler.toml").write_text('[gates.weights]\nmedium = "human"\n')
+    plan = [{"fault": "blocked"}, {"fault": "a18_exit", "status": 1}, {}, {}]
+    world.behave(plan=plan)
+    world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
+    asks, fails = world.new("Asks"), world.new("Fails")
+    for task in (asks, fails):
+        world.ostler("run", task, code=None)
+    world.environ["OSTLER_PHASES__PLANS__MEDIUM"] = '["implement"]'
+    later, urgent = (world.new(f"Review {p}", "-w", "medium", "--priority", p) for p in ("P2", "P0"))
+    for task in (later, urgent):
+        world.ostler("run", task, code=4)
+    waits = world.new("Waits", "--priority", "P0")
+    in_order = [asks, urgent, later, fails, waits]
+    lines = world.ostler("status").stdout.splitlines()
+    assert [line.split()[0] for line in lines[1:6]] == in_order
+    assert [
+        one.split()[0] for one in world.ostler("status", "--needs-you").stdout.splitlines()[1:5]
+    ] == in_order[:4]
+    assert {task["id"] for task in world.json("status", "--needs-you")["tasks"]} == {*in_order[:4]}
+    environ = world.environ | {"COLUMNS": "100"}
+    with Person([sys.executable, "-m", "ostler", "status"], world.root, environ) as person:
+        assert person.leave() == 0
+    titles = [line for line in person.seen.splitlines() if line.startswith("── ")]
+    assert titles == ["── Questions", "── Reviews", "── Failed", "── Waiting"]
+    assert f"Next: ostler log {asks}" in person.seen
 
 
 def test_pages_have_the_command_of_the_next_one(many: World) -> None:
@@ -60,6 +94,8 @@ def test_pages_have_the_command_of_the_next_one(many: World) -> None:
     assert "Page 2 of 3.  Next: ostler status Task --limit 20 --page 3" in done.stderr
     page = many.json("status", "--page", "2")
     assert (len(page["tasks"]), page["total"], page["page"], page["pages"]) == (10, 60, 2, 2)
+    assert len(ids(many, "--limit", "9" * 30)) == 60
+    assert many.ostler("events", "--after", "9" * 30).stdout == ""
 
 
 @pytest.mark.parametrize(
@@ -72,6 +108,8 @@ def test_pages_have_the_command_of_the_next_one(many: World) -> None:
         ("--limit", "-1"),
         ("--all", "--page", "1"),
         ("--priority", "P9"),
+        ("--since", ""),
+        ("--tag", ""),
     ],
 )
 def test_a_wrong_filter_is_exit_2(world: World, bad: tuple[str, ...]) -> None:

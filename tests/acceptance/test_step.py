@@ -12,6 +12,8 @@ import pytest
 from person import Person
 from world import World
 
+pytestmark = pytest.mark.one_machine("--step and --break are refused in a cluster")
+
 
 @pytest.fixture
 def world(tmp_path: Path) -> Generator[World]:

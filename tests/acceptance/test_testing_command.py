@@ -16,6 +16,10 @@ import pytest
 from ostler.testing.catalog import list_agent_faults, list_agents, list_github_faults, list_model_faults
 from world import World
 
+AFTER_DASHES = pytest.mark.one_machine(
+    "only the command after -- has the variables of the fake server, and no worker"
+)
+
 COMMAND = [sys.executable, "-m", "ostler", "testing"]
 BODY = b'{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}'
 
@@ -76,6 +80,7 @@ def test_the_model_server_in_json(world: World) -> None:
     assert {one["schema"] for one in requests} == {"ostler.test_request/1"}
 
 
+@AFTER_DASHES
 def test_a_task_runs_on_the_model_server(world: World) -> None:
     """With a command after --, it runs with the variables of the server, and its exit code is returned."""
     task = world.new("Write it", "--output", "outputs/it.md")
@@ -87,6 +92,7 @@ def test_a_task_runs_on_the_model_server(world: World) -> None:
     assert failed.stdout == ""
 
 
+@AFTER_DASHES
 def test_pull_requests_on_the_github_server(world: World, tmp_path: Path) -> None:
     """The real gh uses it, and git pushes to the bare repository without a change of the user's settings."""
     bare = tmp_path / "remote.git"
@@ -240,6 +246,7 @@ def test_a_wrong_turn_of_a_script(world: World, turn: str, expected: str) -> Non
     assert expected in world.ostler("testing", "serve-model", "--script", "bad.yaml", code=2).stderr
 
 
+@AFTER_DASHES
 def test_without_a_script_a_review_approves(world: World) -> None:
     """A pipeline with an AI review completes, as every other task does."""
     skill = world.root / ".agents" / "skills" / "copy"

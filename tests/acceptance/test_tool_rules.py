@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from world import World
 
 RULES = {"permissions": {"allow": ["Bash(make *)"], "deny": ["WebFetch"]}}
@@ -36,6 +38,7 @@ def test_rules_that_an_agent_writes_change_nothing(world: World) -> None:
     assert not [word for word in first if word.startswith("--setting-sources")]
 
 
+@pytest.mark.one_machine("in a cluster a worker reads the rules, those of its own clone")
 def test_broken_rules_are_refused_with_their_line(world: World) -> None:
     """An agent without the project's deny rules is not started (finding A5)."""
     put_rules(world, '{"permissions": {\n"deny": ["Bash"],,\n}}')

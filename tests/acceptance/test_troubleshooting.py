@@ -106,6 +106,12 @@ CASES: dict[str, tuple[Callable[[World], tuple[str, ...]], int]] = {
     "The disk is full": (without_space, 1),
 }
 
+# Each is found before the run starts, or is about the file of the journal.
+OF_ONE_MACHINE = ("No agent", "No commit", "No key", "A run waits or ends early", "The journal is lost")
+ONE_MACHINE = pytest.mark.one_machine(
+    "in a cluster the worker finds it and the task fails, or the journal is on a server"
+)
+
 
 def expected(title: str) -> re.Pattern[str]:
     """A pattern of the section's lines, in order; names, times and the reader's own command may differ."""
@@ -114,7 +120,10 @@ def expected(title: str) -> re.Pattern[str]:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("title", CASES)
+@pytest.mark.parametrize(
+    "title",
+    [pytest.param(title, marks=[ONE_MACHINE] if title in OF_ONE_MACHINE else []) for title in CASES],
+)
 def test_it_is_printed_as_the_page_shows(title: str, world: World) -> None:
     """With its exit code."""
     prepare, code = CASES[title]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 
 from person import Person
@@ -33,26 +35,147 @@ def leave(ada: Person) -> int:
     return ada.leave()
 
 
-def test_a_gate_is_approved_by_a_key_and_the_run_goes_on(world: World) -> None:
-    """It is the first entry, a key shows its diff, and the message is kept with the decision."""
-    (world.root / "ostler.toml").write_text('[gates.phases]\nimplement = "human"\n')
-    task = world.new("Add a greeting")
-    world.ostler("run", "--all", code=None)
+GATED = '[gates.phases]\nimplement = "human"\n'
+
+
+def waiting(world: World, title: str = "Add a greeting") -> str:
+    """A task whose work waits for a person."""
+    (world.root / "ostler.toml").write_text(GATED)
+    task = world.new(title)
+    world.ostler("run", task, code=4)
+    return task
+
+
+def test_a_review_is_opened_approved_and_the_run_goes_on(world: World) -> None:
+    """It is under Reviews; Enter shows the work; the approval is sent when the screen is closed."""
+    task = waiting(world)
     with watch(world) as ada:
-        ada.read_until("1 needs you")
-        ada.type("d")
+        ada.read_until("Reviews")
+        ada.type("\r")
+        ada.read_until(f"review of {task}")
         ada.read_until("+call 1")
         ada.type("a")
-        ada.read_until(f"approve {task}")
-        ada.type("well done\r")
-        ada.read_until("next: ostler run")
+        ada.read_until(f"approve {task} in 5 s   u: undo")
         ada.type("q")
-        ada.read_until("0 need you")
+        assert world.show(task)["status"] == "needs_review"
         assert leave(ada) == 0
-    (word,) = [one for one in world.events(task) if one["type"] == "decision_recorded"]
-    assert (word["verb"], word["text"]) == ("approve", "well done")
+    (review,) = world.json("review", task)["reviews"]
+    assert (review["verdict"], review["commit"]) == ("approve", world.show(task)["commit"])
     world.ostler("run", "--all")
     assert world.show(task)["status"] == "completed"
+
+
+@pytest.mark.full
+def test_a_decision_is_sent_after_five_seconds_unless_it_is_taken_back(world: World) -> None:
+    """With u; another decision sends it at once, and a signal does not send it."""
+    first, second = waiting(world, "Add a greeting"), waiting(world, "Mend the gate")
+    with watch(world) as ada:
+        ada.read_until("2 need you")
+        ada.type("a")
+        ada.read_until(f"approve {first} in")
+        ada.type("u")
+        ada.read_until(f"taken back: approve {first}")
+        ada.type("u")
+        ada.read_until("there is nothing to take back")
+        ada.type("sToo short.\r")
+        ada.read_until(f"send back {first} in")
+        ada.type("ja")
+        ada.read_until(f"approve {second} in")
+        assert world.show(first)["status"] == "revision"
+        ada.read_until(f"{second} is ")
+        ada.read_until("next: ostler run")
+        assert world.show(second)["status"] != "needs_review"
+        assert leave(ada) == 0
+    (review,) = world.json("review", first)["reviews"]
+    assert (review["verdict"], review["text"]) == ("changes", "Too short.")
+    world.ostler("run", first, code=4)
+    with watch(world) as ada:
+        ada.read_until("1 needs you")
+        ada.type("a")
+        ada.read_until("u: undo")
+        ada.type("\x03")
+        assert ada.leave() == 130
+        assert f"Not sent: approve {first}" in ada.seen
+    assert world.show(first)["status"] == "needs_review"
+
+
+def test_work_that_changed_is_not_approved(world: World) -> None:
+    """D1: nor another task, after the selected one has left the list."""
+    task = waiting(world)
+    with watch(world) as ada:
+        ada.read_until("1 needs you")
+        ada.type("\r")
+        ada.read_until("+call 1")
+        world.ostler("reject", task, "-m", "Again.")
+        world.ostler("run", task, code=4)
+        ada.type("a")
+        ada.read_until(f"approve {task} in")
+        ada.type("q")
+        ada.read_until(f"{task} has changed: it is at")
+        other = waiting(world, "Mend the gate")
+        ada.read_until("2 need you")
+        world.ostler("cancel", task)
+        world.ostler("archive", task)
+        ada.read_until(f"{task} is not in the list any more")
+        ada.type("a")
+        assert leave(ada) == 0
+    assert world.show(other)["status"] == "needs_review"
+    assert world.json("review", other)["reviews"] == []
+
+
+@pytest.mark.full
+def test_a_pasted_message_and_a_long_line(world: World) -> None:
+    """A pasted text is a message of several lines, none of which acts; a long line is shown to its end."""
+    world.behave(files={"long.txt": f"{'word ' * 60}end of the line\n"}, edits={})
+    task = waiting(world)
+    with watch(world) as ada:
+        ada.read_until("1 needs you")
+        ada.type("\r")
+        ada.read_until("end of the line")
+        ada.type("s\x1b[200~Not so.\ncy a\x1b[201~")
+        ada.read_until("Not so.⏎cy a")
+        ada.type("\r")
+        ada.read_until(f"send back {task} in")
+        ada.type("q")
+        assert leave(ada) == 0
+        assert ada.raw.rindex("\x1b[?2004l") > ada.raw.rindex("\x1b[?2004h")
+    assert world.show(task)["status"] == "revision"
+    (review,) = world.json("review", task)["reviews"]
+    assert (review["verdict"], review["text"]) == ("changes", "Not so.\ncy a")
+
+
+def test_the_editor_opens_from_the_screen(world: World) -> None:
+    """The screen is closed meanwhile, and shows the result afterwards."""
+    task = waiting(world)
+    program = world.root.parent / "editor"
+    program.write_text(
+        '#!/bin/sh\nsed -i "s/^Decision:/Decision: send back/; s/^+call 1/&\\n! Longer./" "$1"\n'
+    )
+    program.chmod(0o755)
+    with watch(world, EDITOR=str(program)) as ada:
+        ada.read_until("1 needs you")
+        ada.type("v")
+        ada.read_until(f"{task} is sent back with 1 comment (review 1).")
+        ada.read_until("0 need you")
+        assert leave(ada) == 0
+    (review,) = world.json("review", task)["reviews"]
+    assert [one["text"] for one in review["comments"]] == ["Longer."]
+
+
+def test_work_is_merged_with_four_keys(world: World) -> None:
+    """Enter, m, q, q: the active run or the next one merges it."""
+    task = waiting(world)
+    with watch(world) as ada:
+        ada.read_until("1 needs you")
+        ada.type("\r")
+        ada.read_until("+call 1")
+        ada.type("m")
+        ada.read_until(f"merge {task} in")
+        ada.type("q")
+        ada.read_until("Reviews")
+        assert leave(ada) == 0
+    world.ostler("run", "--all")
+    assert world.git("show", "main:fake-agent.txt") == "call 1\n"
 
 
 def test_a_task_is_seen_while_it_runs_and_paused_by_a_key(world: World) -> None:
@@ -69,7 +192,7 @@ def test_a_task_is_seen_while_it_runs_and_paused_by_a_key(world: World) -> None:
         ada.type("p")
         ada.read_until(f"{task} is ")
         ada.type("q")
-        ada.read_until("1 needs you")
+        ada.read_until("Paused by you")
         assert run.wait(60) in (0, 4)
         assert leave(ada) == 0
     assert world.show(task)["status"] == "paused"
@@ -81,7 +204,7 @@ def test_verbs_that_do_not_fit_are_one_line_at_the_bottom(world: World) -> None:
     with watch(world) as ada:
         ada.read_until("1 waiting")
         ada.type("a")
-        ada.read_until("it is not waiting for a decision")
+        ada.read_until(f"{task}: it is pending and waits for its agent")
         ada.type("c")
         ada.read_until("? y/n")
         ada.type("n")
@@ -91,6 +214,19 @@ def test_verbs_that_do_not_fit_are_one_line_at_the_bottom(world: World) -> None:
         ada.read_until(f"{task} is cancelled")
         assert leave(ada) == 0
     assert world.show(task)["status"] == "cancelled"
+
+
+def test_it_continues_after_a_suspension(world: World) -> None:
+    """Ctrl-Z closes the screen and stops the program; continued, it shows the list again."""
+    world.new("Add a greeting")
+    with watch(world) as ada:
+        ada.read_until("1 waiting")
+        ada.type("\x1a")
+        wait_until(lambda: psutil.Process(ada.pid).status() == psutil.STATUS_STOPPED, 60, "it does not stop")
+        world.new("Mend the gate")
+        os.kill(ada.pid, signal.SIGCONT)
+        ada.read_until("2 waiting")
+        assert leave(ada) == 0
 
 
 @pytest.mark.parametrize(("keys", "code"), [("q", 0), ("\x03", 130)])

@@ -135,6 +135,7 @@ def test_a_text_is_a_file_or_the_answer(world: DocumentWorld, script: str, conte
     assert (world.root / "outputs/x.csv").read_bytes() == content
 
 
+@pytest.mark.one_machine("in a cluster a worker starts the task, and records that its agent cannot write it")
 def test_a_model_cannot_write_a_file(world: DocumentWorld) -> None:
     """A run is refused before it starts, with what to do."""
     with FakeLlm([say("x")]) as llm:

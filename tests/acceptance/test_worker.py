@@ -57,6 +57,7 @@ def test_it_continues_until_a_signal_ends_it(world: World, signal: int, code: in
     world.check_store()
 
 
+@pytest.mark.one_machine("in a cluster a worker starts the task, and records a missing agent as its failure")
 def test_a_missing_agent_is_reported_once_and_others_go_on(world: World) -> None:
     """Tasks that cannot start wait; the worker continues with the others."""
     world.environ["OSTLER_CODEX_PATH"] = str(world.root / "nothing-here")

@@ -113,8 +113,9 @@ def test_a_dashboard_that_takes_text_for_markup_is_detected(served: Served, cana
     answer = {"body": naive, "content_type": "text/javascript"}
     served.page.context.route("**/js/dom.js", lambda route: route.fulfill(**answer))
     with canary:
-        served.say("/tasks", title=f"<img src={canary.origin}/x onerror=alert(1)>", hold=True)
-        served.open("/").wait_for_selector("main article")
+        held = served.say("/tasks", title="Held", hold=True)["id"]
+        served.say("/tasks", title=f"<img src={canary.origin}/x onerror=alert(1)>", after=[held])
+        served.open("/").wait_for_selector("main .tile")
         wait_until(lambda: _policy_broken(served), 20, "nothing was reported")
     served.complaints.allow("")
 
@@ -155,7 +156,7 @@ def _worked(served: Served, canary: str) -> str:
 
 
 def _visit_all(looker: Looker, task: str) -> None:
-    looker.visit("/", "main article", times=2)
+    looker.visit("/", "main .paused-tasks", times=6)
     looker.visit("/?view=list", "main [role=row]", times=8)
     looker.visit(f"/tasks/{task}", "main .tool", times=8)
     for tab in TABS:

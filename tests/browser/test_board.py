@@ -46,7 +46,6 @@ def test_three_tasks_are_seen_at_work(world: World, serve: Callable[..., Served]
     expect(page.locator(_lane("waiting"))).to_have_count(1)
 
 
-@pytest.mark.smoke
 def test_a_gate_is_approved_with_the_keyboard(world: World, serve: Callable[..., Served]) -> None:
     """A task that needs an approval is in the tab's title and on top; two keys approve it."""
     world.environ["OSTLER_GATES__DEFAULT"] = "human"

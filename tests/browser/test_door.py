@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright
+from playwright.sync_api import Browser, Page, Playwright, expect
 
 from browser_world import NO_NAMES, Served, launch
 from loopback import Loopback
 from ostler.web.application import BASE, ROUTES
 from ostler.web.pages import PAGES
+from world import World
 
 pytestmark = pytest.mark.full
 
@@ -116,6 +117,41 @@ def test_the_key_is_kept_from_scripts_and_other_sites(served: Served) -> None:
     again = served.new_page().goto(served.url)
     served.complaints.allow("401")
     assert again is not None and again.status == 401
+
+
+def test_logging_out_ends_the_session_of_every_tab(served: Served) -> None:
+    """The page names the command for a new one; the old cookie opens nothing, in another tab either."""
+    other = served.page.context.new_page()
+    other.goto(served.origin)
+    other.wait_for_selector("main h2")
+    (cookie,) = served.page.context.cookies()
+    served.complaints.allow("401")
+    served.page.get_by_role("button", name="Menu").click()
+    served.page.get_by_role("button", name="Log out").click()
+    expect(served.page.get_by_role("heading", name="Not logged in")).to_be_visible()
+    expect(served.page.get_by_text("ostler serve")).to_be_visible()
+    expect(other.get_by_role("heading", name="Not authenticated")).to_be_visible(timeout=20_000)
+    served.page.context.add_cookies([cookie])
+    answer = served.page.goto(served.origin)
+    assert answer is not None and answer.status == 401
+
+
+def test_a_restart_keeps_a_tab_logged_in(world: World, serve: Callable[..., Served]) -> None:
+    """The page reconnects by itself, and a reload needs no new address."""
+    world.ostler("init")
+    served = serve("--view-only")
+    page = served.page
+    live = page.get_by_text("Live", exact=True)
+    expect(live).to_be_visible()
+    expect(page.get_by_role("heading", name="No tasks yet")).to_be_visible()
+    port = served.origin.rpartition(":")[2]
+    served.complaints.allow("ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_CONNECTION_RESET")
+    served.stop()
+    expect(live).to_be_hidden()
+    served.start("--view-only", "--port", port)
+    expect(live).to_be_visible(timeout=20_000)
+    page.reload()
+    expect(page.get_by_role("button", name="New task")).to_be_visible()
 
 
 @pytest.mark.smoke

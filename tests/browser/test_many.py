@@ -26,7 +26,7 @@ def test_ten_thousand_tasks_open_scroll_and_are_found(world: World, serve: Calla
     """The first rows within a second (ten are allowed), others after scrolling, one by a search."""
     fill(world, MANY)
     served = serve("--view-only")
-    served.page.wait_for_selector("main article")
+    served.page.wait_for_selector("main [role=listitem]")
     began = time.monotonic()
     page = served.open("/?view=list&sort=created")
     page.wait_for_selector("main :text('Task 9999 of many')")
@@ -42,10 +42,10 @@ def test_a_client_that_stops_reading_does_not_slow_others(world: World, serve: C
     """Its connection stays open and full; another page gets the newest task, and the server answers."""
     fill(world, 3)
     served = serve("--view-only")
-    served.page.wait_for_selector("main article")
+    served.page.wait_for_selector("main [role=listitem]")
     stalled = [stop_reading(served) for _ in range(8)]
     fill(world, 3000, "late")
-    expect(served.page.get_by_text("751 tasks need you").first).to_be_visible(timeout=10_000)
+    expect(served.page.get_by_text("751 tasks paused by you").first).to_be_visible(timeout=10_000)
     began = time.monotonic()
     served.get("/session")
     assert time.monotonic() - began < 2

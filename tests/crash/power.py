@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import struct
 import subprocess
 from collections.abc import Iterator
@@ -52,13 +53,45 @@ class Disk:
         wait_until(lambda: not subprocess.check_output(loops), 20, "another mount of the disk is left")
 
 
+MAKERS = {
+    "ext4": ("mkfs.ext4", "-q"),
+    "ext4 without a journal": ("mkfs.ext4", "-q", "-O", "^has_journal"),
+    "xfs": ("mkfs.xfs", "-q"),
+    "btrfs": ("mkfs.btrfs", "-q"),
+}
+
+
+class ImageDisk(Disk):
+    """A disk of which a cut keeps what has reached its image: for every file system."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.place = folder / "disk"
+        self.place.mkdir()
+        self._image, self._kept = folder / "image", folder / "kept"
+        with self._image.open("wb") as file:
+            file.truncate(320 << 20)
+        subprocess.run([*MAKERS[kind], str(self._image)], check=True)
+        self._repairs = kind.endswith("journal")
+        self.mount()
+
+    def cut(self) -> None:
+        shutil.copyfile(self._image, self._kept)
+
+    def start_again(self) -> None:
+        self.unmount()
+        self._kept.replace(self._image)
+        if self._repairs:
+            subprocess.run(["fsck.ext4", "-fy", str(self._image)], stdout=subprocess.DEVNULL, check=False)
+        self.mount()
+
+
 @contextmanager
-def powered_world(folder: Path, **behaviour: object) -> Iterator[tuple[World, Disk]]:
+def powered_world(folder: Path, kind: str = "", **behaviour: object) -> Iterator[tuple[World, Disk]]:
     """A project on its own disk; skips the test where no such disk can be created."""
     try:
-        disk = Disk(folder)
+        disk = ImageDisk(folder, kind) if kind else Disk(folder)
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no ext4 on a loop device here")
+        pytest.skip(f"no {kind or 'ext4'} on a loop device here")
     try:
         world = World(folder, "disk/project", **behaviour)
         os.sync()

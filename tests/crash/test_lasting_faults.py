@@ -197,6 +197,7 @@ def test_a_missing_directory_of_locks_is_created_again(world: World) -> None:
     assert (world.root / ".git" / "ostler" / "locks").stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.full
 def test_a_second_run_prints_what_it_waits_for(world: World) -> None:
     """One line with the task and the pid of the first run."""
     world.behave(delay_seconds=4.0)

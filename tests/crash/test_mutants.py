@@ -9,7 +9,7 @@ from mutants.table import Mutant, load_table
 
 TABLE = load_table()
 LOCK_TEST = "unit/test_files_lock.py::test_one_owner"
-PROGRAM_TEST = "acceptance/test_endings.py::test_the_work_of_a_failed_task_is_committed"
+PROGRAM_TEST = "acceptance/test_secrets.py::test_no_prompt_and_no_secret_is_an_argument"
 SIGN = "this is the mutated copy"
 
 
@@ -38,7 +38,9 @@ def test_the_tests_run_on_the_copy() -> None:
 
 def test_programs_that_tests_start_run_on_the_copy() -> None:
     """Positive control: a change that only `python -m ostler` executes is detected."""
-    result = run_mutant(broken("ostler.__main__", (PROGRAM_TEST,)))
+    start = '__name__ == "__main__"'
+    mutant = Mutant("ostler.__main__", start, f"{start} and exit({SIGN!r})", (PROGRAM_TEST,), "")
+    result = run_mutant(mutant)
     assert result.outcome == "killed" and SIGN in result.output, result.output
 
 

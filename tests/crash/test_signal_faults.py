@@ -135,13 +135,14 @@ def test_a_reader_may_leave_at_any_line(world: World, command: list[str], lines:
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&-", "<&- >&- 2>&-"])
 def test_closed_descriptors_change_nothing(world: World, closed: str) -> None:
     """No file of Ostler gets the number of a descriptor that the caller closed: the journal stays valid."""
     task = world.new()
     assert shell(world, f"ostler run --all {closed}").returncode == 0
     assert shell(world, f"ostler show {task} {closed}").returncode == 0
     assert shell(world, f"ostler show nobody {closed}").returncode == 2
+    assert shell(world, f"ostler new -f - {closed}").returncode == 2
     check_all_done(world, [task])
 
 

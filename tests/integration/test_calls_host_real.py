@@ -7,6 +7,8 @@ import os
 import sys
 import time
 
+import pytest
+
 from ostler.calls.host import Host, get_used_memory_mb
 from ostler.calls.models.slots import WorkerPool
 from ostler.clock import SystemClock
@@ -18,6 +20,7 @@ AGENT = "hoard = b'x' * (30 << 20); import time; time.sleep(0.3)"
 FREE_MB, KEPT_MB, STAGGER = 600, 512, 0.02
 
 
+@pytest.mark.full
 def test_twelve_real_agents_fit_into_little_memory() -> None:
     """600 MB pretended free, 512 must stay free: twelve agents of 30 MB all succeed, in order."""
     command = Command((sys.executable, "-S", "-c", AGENT), "/", {"PATH": os.environ["PATH"]})

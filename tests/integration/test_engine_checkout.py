@@ -160,7 +160,7 @@ def test_no_verdict_waits_for_a_deletion(
     """The files are moved away by a rename; the deletion runs later."""
     may_go, real = threading.Event(), trash.empty_trash
 
-    def slow(place: Path) -> int:
+    def slow(place: Path, pause: object = None) -> int:
         may_go.wait(60)
         return real(place)
 

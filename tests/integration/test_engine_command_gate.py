@@ -270,7 +270,7 @@ def test_a_full_disk_is_a_host_failure(world: GateWorld, monkeypatch: pytest.Mon
     def full(*_: object) -> None:
         raise to_disk_error(world.temporary, OSError(28, "No space left on device"))
 
-    monkeypatch.setattr("ostler.engine.steps.workspaces.checkout.export_commit", full)
+    monkeypatch.setattr("ostler.git.worktree.export.export_commit", full)
     with pytest.raises(OstlerError) as raised:
         world.command("true")
     assert raised.value.code is Code.DISK_FULL

@@ -16,7 +16,8 @@ from ostler.errors import WarningCode
 from ostler.model.event import GateDecided
 from ostler.model.plan import Gate
 from ostler.model.state import GateState
-from ostler.store.gate_controls import Acceptance, ControlClass, GateControls
+from ostler.store.gate_controls import Acceptance, ControlClass
+from ostler.store.sqlite.store import SqliteStore
 
 PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
 PYTHON = {
@@ -221,7 +222,7 @@ def test_a_person_can_accept_a_gate(tmp_path: Path, isolation: FakeIsolation) ->
     """The verdict then counts, and the record names the person; another command is not accepted."""
     world = GateWorld(tmp_path, PYTHON)
     assert check(world, "true").verdict == "not_checked"
-    with GateControls(world.project.layout.database) as store:
+    with SqliteStore(world.project.layout.database).open_gate_controls() as store:
         store.accept(Acceptance("test", "true", "ada", 1.0))
     event = check(world, "true")
     assert (event.verdict, control_of(event)) == ("pass", "inert, accepted by ada")

@@ -98,7 +98,7 @@ def test_weakened_checks_are_a_warning_of_every_gate(
     async def weakened(*_: object) -> GateResult:
         return GateResult("pass", warnings=(WarningCode.CHECKS_WEAKENED,))
 
-    monkeypatch.setattr("ostler.engine.steps.gate.run_command_gate", weakened)
+    monkeypatch.setattr("ostler.engine.steps.gates.command.run_command_gate", weakened)
     world.say("done")
     event = world.check(Gate("auto", ("has_output",), command="true")).event
     assert isinstance(event, GateDecided) and event.warnings == (WarningCode.CHECKS_WEAKENED,)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from git_world import git, snapshot_of
 from ostler.config.settings import Settings, WorkspaceSettings
 from ostler.engine.core.step import PrepareWorkspace
 from ostler.engine.steps.perform import perform
+from ostler.engine.steps.services import StepServices, TaskContext
+from ostler.engine.steps.workspaces.worktree import release_workspace
 from ostler.errors import Code
 from ostler.git.commit.checkpoint import create_checkpoint
 from ostler.git.commit.diff import has_changed_since
@@ -24,6 +27,7 @@ from ostler.git.worktree import worktree_pool as warm
 from ostler.git.worktree.worktree import release_worktree
 from ostler.model.attempt import Attempt
 from ostler.model.event import StepFailed, TaskStarted
+from ostler.model.status import TaskStatus
 
 
 @pytest.fixture
@@ -247,6 +251,25 @@ def test_without_git_nothing_is_prepared(world: GateWorld, tmp_path: Path) -> No
     event = world.prepare(preparing(f"touch {tmp_path / 'ran'}", (".env",))).event
     assert event == TaskStarted()
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_released_tree_is_cleaned_beside_the_work(
+    world: GateWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the repository of the project: that of the worktree is gone by then."""
+    monkeypatch.setattr(warm, "MIN_INDEX_BYTES", 0)
+    world.worktree(ALL)
+    world.state = replace(world.state, status=TaskStatus.COMPLETED)
+
+    async def release(tools: StepServices, case: TaskContext) -> None:
+        assert not release_workspace(case.state, tools).kept
+
+    world.run(release)
+    for thread in threading.enumerate():
+        if thread.name.startswith("tidy "):
+            thread.join(60)
+    (kept,) = warm.find_available_entries(warm.WorktreePool(world.project.layout.worktrees, 2))
+    assert kept.clean_marker.exists()
 
 
 def test_nothing_that_was_put_there_survives_a_release(

@@ -28,7 +28,7 @@ from ostler.model.usage import Usage
 from ostler.project.agents.call_services import create_call_services
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import SqliteAccounts
-from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.store.sql_ledger import SqlLedger
 from ostler.store.writer import GroupWriter
 from ostler.testing.mocks import MockExecutor
 from ostler.views.task import TaskView
@@ -71,8 +71,8 @@ class History:
         raise AssertionError("the task did not end")
 
     async def _run(self, number: int) -> bool:
-        writer = GroupWriter(self.project.layout.database)
-        ledger = SqliteLedger(self.project.layout.database)
+        writer = self.project.store.open_writer()
+        ledger = self.project.store.open_ledger()
         tools = self._tools(writer, ledger, f"run-{number}")
         held = try_lock(lock_path(self.project.state(self.task), tools))
         assert held is not None
@@ -87,7 +87,7 @@ class History:
             ledger.close()
         return False
 
-    def _tools(self, writer: GroupWriter, ledger: SqliteLedger, run: str) -> StepServices:
+    def _tools(self, writer: GroupWriter, ledger: SqlLedger, run: str) -> StepServices:
         executor = MockExecutor(spawn_function=self._act, resume_function=self._act)
         stable = create_call_services(self.project, ledger, SqliteAccounts(None), SystemClock(), None)
         return StepServices(
@@ -96,6 +96,7 @@ class History:
             repository=None,
             journal=self.project.journal,
             writer=writer,
+            store=self.project.store,
             clock=SystemClock(),
             environ={},
             make_executor=lambda choice, lock: executor,

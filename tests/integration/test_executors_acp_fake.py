@@ -14,6 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 import acp_sdk_agent
+from fresh_prompts import fresh
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import AgentUnavailable, Code
 from ostler.executors.protocol import Executor
@@ -143,7 +144,7 @@ def test_lost_session_is_replaced_and_reported(handshake: str, tmp_path: Path) -
     """A session that the agent does not find or cannot resume is replaced, and that is reported."""
     bench = Bench(tmp_path, handshake=handshake)
     lost = str(uuid.uuid4())
-    result = bench.resume(lost, fresh_prompt="From the start.")
+    result = bench.resume(lost, fresh_prompt=fresh("From the start."))
     assert result.ok and result.session_id != lost
     assert bench.received(SessionReplaced) == [SessionReplaced(result.session_id, resumed=False)]
     assert "From the start." in next((bench.place / "bin" / "sessions").glob("*.jsonl")).read_text()

@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
+from fresh_prompts import fresh
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code
 from ostler.executors.claude.executor import ClaudeExecutor
@@ -185,7 +186,7 @@ def test_lost_session_is_reported(fault: str, tmp_path: Path) -> None:
     room = Room(tmp_path, fault=fault)
     session = str(uuid.uuid4())
     assert room.spawn(session_id=session).ok
-    call = room.call(session_id=session, fresh_prompt="From the start.")
+    call = room.call(session_id=session, fresh_prompt=fresh("From the start."))
     result = asyncio.run(room.executor.resume(call, room.events.append))
     reported = [event for event in room.events if type(event).__name__ == "SessionReplaced"]
     assert reported

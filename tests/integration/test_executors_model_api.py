@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from fresh_prompts import fresh
 from ostler.config.settings import ExecutorSettings, Provider
 from ostler.errors import AgentUnavailable, Code
 from ostler.executors.model_api.executor import ModelApiExecutor
@@ -96,7 +97,7 @@ def test_a_damaged_session_is_replaced_and_reported(
     """The new session gets the fresh prompt, and the replacement is reported."""
     (tmp_path / "s-1.turns.json").write_bytes(damage)
     observed: list[AgentEvent] = []
-    again = replace(call, prompt="Go on.", fresh_prompt="The whole task.")
+    again = replace(call, prompt="Go on.", fresh_prompt=fresh("The whole task."))
     assert asyncio.run(make(llm).resume(again, observed.append)).ok
     assert observed[0] == SessionReplaced("s-1", resumed=False)
     assert llm.prompts[0].history == ["The whole task."]

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import psutil
 import pytest
+from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code
@@ -177,3 +178,17 @@ def _kill_agent(marker: str) -> None:
                 os.kill(process.pid, signal.SIGKILL)
         except (psutil.Error, OSError):
             continue
+
+
+def test_a_session_whose_files_are_gone_is_reported(tmp_path: Path) -> None:
+    """The call then starts a new session with the whole prompt, as on another machine."""
+    stage = Stage(tmp_path)
+    assert stage.play("resume").code is Code.SESSION_NOT_FOUND
+
+    async def make_prompt() -> str:
+        return "Go.\n```ostler-script\n- say: from the beginning\n```\n"
+
+    call = AgentCall("i", "continue", "s-1", cwd=str(stage.place), fresh_prompt=make_prompt)
+    call = replace(call, transcript=str(stage.transcripts / "9.jsonl"), env={"PATH": os.environ["PATH"]})
+    assert asyncio.run(stage.executor.resume(call, stage.events.append)).text == "from the beginning"
+    assert SessionReplaced("s-1", resumed=False) in stage.events

@@ -17,7 +17,7 @@ from gate_world import GateWorld
 from git_world import git
 from ostler.model.event import GateDecided
 from ostler.sandbox import bubblewrap, unshare
-from ostler.store.gate_controls import GateControls
+from ostler.store.sqlite.store import SqliteStore
 from wheels import make_wheel
 from world import wait_until
 
@@ -186,7 +186,7 @@ def test_off_builds_nothing(world: EnvironmentWorld) -> None:
 def test_the_isolation_is_listed(world: EnvironmentWorld) -> None:
     """`ostler gates` shows it although there is no control."""
     event = world.gate.command(CHECK, settings_of(control=True))
-    with GateControls(world.gate.project.layout.database) as store:
+    with SqliteStore(world.gate.project.layout.database).open_gate_controls() as store:
         assert [one.isolation for one in store.controls()] == [isolation_of(event)]
 
 

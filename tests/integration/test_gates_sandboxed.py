@@ -15,7 +15,6 @@ from ostler.errors import Code
 from ostler.model.event import GateDecided
 from ostler.model.notice import AccessRefusedNotice
 from ostler.model.sandbox import Network
-from ostler.sandbox.box import tiers
 from ostler.sandbox.bubblewrap import find_bubblewrap
 
 pytestmark = pytest.mark.skipif(not find_bubblewrap(os.environ), reason="bubblewrap is not installed")
@@ -29,7 +28,7 @@ def world(tmp_path: Path) -> GateWorld:
 
 @pytest.fixture
 def no_bubblewrap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiers, "find_bubblewrap", lambda environ: None)
+    monkeypatch.setattr("ostler.sandbox.bubblewrap.find_bubblewrap", lambda environ: None)
 
 
 def inside(

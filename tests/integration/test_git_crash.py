@@ -78,12 +78,13 @@ def test_killed_at_any_moment_it_ends_the_same(tmp_path: Path):
 
 
 def test_a_checkout_that_outlives_its_run_is_waited_for(tmp_path: Path):
-    """Killed during `git worktree add`, whose git continues: the next run waits for it."""
+    """Killed during the checkout, whose git continues: the next run waits for it."""
     world = make_world(tmp_path)
-    child = start_child(world, PATH=f"{slow_git(tmp_path, 'worktree')}:{os.environ['PATH']}")
+    slow = slow_git(tmp_path, "reset")
+    child = start_child(world, PATH=f"{slow}:{os.environ['PATH']}")
     wait_for(tmp_path / "began")
     kill(child)
-    assert not world.path.exists()
+    assert not (world.path / "a.txt").exists()
     threading.Timer(0.5, (tmp_path / "go").touch).start()
     started = time.monotonic()
     worktree = world.prepare()

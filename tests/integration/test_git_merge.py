@@ -10,6 +10,7 @@ import pytest
 from git_world import BRANCH, World, commit_step, git, make_world, snapshot_of
 from ostler.errors import Code, GitError
 from ostler.git.identity import OSTLER, Identity
+from ostler.git.publish import fast_forward
 from ostler.git.publish import merge as module
 from ostler.git.publish.merge import MergeConflict, merge_branch
 
@@ -150,3 +151,24 @@ def test_a_target_that_is_no_branch(world: World, name: str):
     """The error names the reason, for any name."""
     with pytest.raises(GitError, match="branch"):
         merge_branch(world.repository, BRANCH, name, OSTLER, "x")
+
+
+def test_a_checked_out_target_that_moves_at_the_same_time(world: World, monkeypatch: pytest.MonkeyPatch):
+    """Another task that is merged between the checks and the fast-forward is no reason to ask a person."""
+    git(world.project, "checkout", "-q", "--", "a.txt")
+    (world.project / "untracked").unlink()
+    git(world.project, "switch", "-q", "main")
+    moves: list[str] = []
+
+    def late(point: str) -> None:
+        if point == "merge.checked" and not moves:
+            (world.project / "late.txt").write_text("late")
+            git(world.project, "add", "late.txt")
+            git(world.project, "commit", "-qm", "theirs")
+            moves.append(git(world.project, "rev-parse", "main"))
+
+    monkeypatch.setattr(fast_forward, "reach", late)
+    merge_main(world)
+    assert git(world.project, "show", "main:late.txt", "main:mine.txt") == "latemine"
+    assert git(world.project, "rev-parse", "main^1") == moves[0]
+    assert not git(world.project, "status", "--porcelain")

@@ -16,7 +16,7 @@ import pytest
 
 from mcp_world import talk, text_of
 from ostler.files.layout import Layout
-from ostler.web.address import ServerAddress, request_one_time_url, write_address
+from ostler.web.address import ServerAddress, address_file, request_one_time_url, write_address
 from web_world import JSON, Served, serve, shared_world
 from world import World, wait_until
 
@@ -94,8 +94,10 @@ def test_another_program_on_the_port_of_a_dead_server_is_not_believed(tmp_path: 
     layout.state.mkdir()
     with http.server.HTTPServer(("127.0.0.1", 0), Stranger) as stranger:
         threading.Thread(target=stranger.serve_forever, daemon=True).start()
-        write_address(layout, ServerAddress(1, "127.0.0.1", stranger.server_port, "secret", True))
-        found = request_one_time_url(layout, None, runs_tasks=True)
+        write_address(
+            address_file(layout), ServerAddress(1, "127.0.0.1", stranger.server_port, "secret", True)
+        )
+        found = request_one_time_url(address_file(layout), None, runs_tasks=True)
         stranger.shutdown()
     assert found is None
 
@@ -105,8 +107,10 @@ def test_a_broken_note_blocks_no_start(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     layout.state.mkdir()
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        write_address(layout, ServerAddress(1, "127.0.0.1", taken.getsockname()[1], "a\r\nb: c", True))
-        assert request_one_time_url(layout, None, runs_tasks=True) is None
+        write_address(
+            address_file(layout), ServerAddress(1, "127.0.0.1", taken.getsockname()[1], "a\r\nb: c", True)
+        )
+        assert request_one_time_url(address_file(layout), None, runs_tasks=True) is None
 
 
 def test_run_shows_why_a_task_cannot_be_run(world: World) -> None:

@@ -23,24 +23,29 @@ HEAVY = {
     "importlib.metadata",
     "json",
     "logging",
+    "obstore",
     "psutil",
+    "psycopg",
     "rich",
     "secrets",
     "socket",
     "ssl",
     "subprocess",
     "tempfile",
+    "temporalio",
     "yaml",
 }
 OURS = {
     "ostler.engine.driver",
     "ostler.executors",
-    "ostler.git.run.command",
+    "ostler.engine.core",
+    "ostler.git",
+    "ostler.prompt",
     "ostler.process",
     "ostler.calls",
 }
 # Of those of a status, 12 are the limits of accounts and 14 the forecast.
-MOST = {"import": 45, "--help": 115, "status": 245}
+MOST = {"import": 45, "--help": 115, "status": 236, "run": 790, "whole run": 835}
 LIST_MODULES = """
 import sys
 before = set(sys.modules)
@@ -48,6 +53,54 @@ before = set(sys.modules)
 print(*sorted(set(sys.modules) - before), file=sys.stderr)
 """
 RUN = "from ostler.__main__ import run; assert run({arguments!r}) == 0"
+
+
+# Only a later step, a sandbox, a publication or a source of tasks needs these.
+LATER = {
+    "ostler.engine.steps.checkpoint",
+    "ostler.engine.steps.final_check",
+    "ostler.engine.steps.gate",
+    "ostler.engine.steps.gates.isolated",
+    "ostler.engine.steps.publish",
+    "ostler.engine.steps.workspaces.checkout",
+    "ostler.git.private.importing",
+    "ostler.git.publish.github",
+    "ostler.git.publish.publish",
+    "ostler.project.accepting",
+    "ostler.project.tasks.write_back",
+    "ostler.sandbox.bubblewrap",
+    "ostler.sandbox.containers",
+    "ostler.sandbox.environments",
+    "ostler.sources",
+    "psutil",
+    "xml",
+}
+# A task without a gate and without a sandbox needs none of these, up to its end.
+NEVER = {
+    "ostler.calls.sandbox.launchers",
+    "ostler.engine.steps.agent_call.document",
+    "ostler.engine.steps.gates.command",
+    "ostler.engine.steps.gates.isolated",
+    "ostler.engine.steps.gates.review",
+    "ostler.engine.steps.publish",
+    "ostler.engine.steps.workspaces.setup",
+    "ostler.executors.sandboxed.prepare",
+    "ostler.sandbox.box.landlock",
+    "ostler.sandbox.containers",
+    "ostler.sandbox.environments",
+    "xml",
+}
+TO_FIRST_SPAWN = """
+import os, sys
+
+def end(code):
+    print(*sys.modules, file=sys.stderr, flush=True)
+    real_exit(code)
+
+real_exit, os._exit = os._exit, end
+from ostler.__main__ import run
+run(["run", "-p", "Say hello"])
+"""
 
 
 def modules_after(statement: str, cwd: Path, environ: Mapping[str, str] = os.environ) -> set[str]:
@@ -83,7 +136,7 @@ def test_a_status_loads_the_journal_and_nothing_that_runs(world: World, argument
     world.new()
     loaded = modules_after(RUN.format(arguments=arguments), world.root)
     assert loaded & (HEAVY | OURS | {"tomllib", "ostler.config.load"}) == set()
-    assert {"ostler.store.sqlite", "apsw"} <= loaded
+    assert {"ostler.store.sqlite.journal", "apsw"} <= loaded
     assert len(loaded) <= MOST["status"], sorted(loaded)
 
 
@@ -96,6 +149,24 @@ def test_a_run_loads_only_the_agent_that_it_uses(world: World) -> None:
     assert loaded & {"anthropic", "httpx2", "pydantic", "ostler.llm"} == set()
 
 
+def test_a_run_loads_up_to_the_first_agent_what_that_needs(world: World) -> None:
+    """No later step, no sandbox that is not used, no publication; a run to its end loads the later steps."""
+    environ = world.environ | {"OSTLER_SANDBOX__TIER": "supervised"}
+    argv = [sys.executable, "-c", TO_FIRST_SPAWN]
+    stop = {"OSTLER_FAILPOINT": "attempt.begun:exit"}
+    done = subprocess.run(
+        argv, cwd=world.root, env=environ | stop, capture_output=True, text=True, check=False
+    )
+    loaded = set(done.stderr.splitlines()[-1].split())
+    assert "ostler.calls.attempts.attempt" in loaded, done.stderr
+    assert loaded & LATER == set()
+    assert len(loaded) <= MOST["run"], sorted(loaded)
+    whole = modules_after(RUN.format(arguments=["run", "-p", "Say hello"]), world.root, environ)
+    assert {"ostler.engine.steps.checkpoint", "ostler.engine.steps.workspaces.checkout"} <= whole & LATER
+    assert whole & NEVER == set()
+    assert len(whole) <= MOST["whole run"], sorted(whole)
+
+
 @pytest.mark.full
 def test_the_model_api_is_loaded_when_it_is_called(tmp_path: Path) -> None:
     """The executor loads nothing before its first call, and another provider never needs the SDK."""
@@ -106,3 +177,11 @@ def test_the_model_api_is_loaded_when_it_is_called(tmp_path: Path) -> None:
     assert openai & {"anthropic", "httpx2"} == {"httpx2"}
     claude = modules_after(make.format(provider="anthropic", env={"ANTHROPIC_API_KEY": "k"}), tmp_path)
     assert claude & {"anthropic", "httpx2"} == {"anthropic", "httpx2"}
+
+
+def test_a_local_run_loads_nothing_of_a_cluster(world: World) -> None:
+    """The clients of a cluster are large, and most projects have none."""
+    task = world.new()
+    loaded = modules_after(RUN.format(arguments=["run", task]), world.root, world.environ)
+    assert "ostler.engine.driver" in loaded
+    assert loaded & {"temporalio", "psycopg", "obstore", "ostler.engine.temporal"} == set()

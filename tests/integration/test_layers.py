@@ -33,6 +33,7 @@ def lint(root: Path) -> subprocess.CompletedProcess[str]:
         ("engine/task_queue.py", "import asyncio", "The core is pure"),
         ("executors/command.py", "import ostler.git.run.command", "Executors know only programs and calls"),
         ("views/task.py", "import ostler.calls.models.retry", "Views only read"),
+        ("web/site.py", "import ostler.store.sqlite.journal", "Only the store knows its databases"),
         ("git/run/command.py", "import subprocess", "One place starts programs"),
     ],
 )

@@ -17,8 +17,9 @@ from mcp_world import talk, text_of, use
 from ostler.project.actions import ACTIONS
 from world import World
 
-TOOLS = {"submit", "list", "show", "edit", "preflight", "retry_many", *ACTIONS}
-READERS = {"list", "show", "preflight"}
+REVIEWS = ("review", "comment", "send_review")
+TOOLS = {"submit", "list", "show", "edit", "preflight", "retry_many", *REVIEWS, *ACTIONS}
+READERS = {"list", "show", "preflight", "review"}
 
 
 def test_tools_are_described_for_a_model(world: World) -> None:
@@ -99,7 +100,7 @@ def test_a_person_decides_through_it(world: World) -> None:
 
     async def conversation(client: Client) -> None:
         result = await client.call_tool("show", {"id": task})
-        step = f"ostler diff {task}   and then   ostler approve {task}   or   ostler reject {task} -m TEXT"
+        step = f"ostler review {task}   or   ostler approve {task}   or   ostler reject {task} -m TEXT"
         assert result.structured_content["next"] == step and f"Next: {step}" in text_of(result)
         assert (await use(client, "reject", id=task, text="in French"))["status"] == "revision"
         await asyncio.to_thread(world.ostler, "run", task, code=4)

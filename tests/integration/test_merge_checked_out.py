@@ -66,6 +66,7 @@ def test_a_dirty_checkout_needs_a_person(world: World) -> None:
     assert len(world.started()) == 1
 
 
+@pytest.mark.full
 def test_approving_tries_again(world: World) -> None:
     """After the changes are put away, an approval merges without a person's command."""
     task, _ = wait_for_person(world)

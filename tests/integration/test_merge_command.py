@@ -110,13 +110,14 @@ def test_a_dirty_checkout_shows_the_command(world: World) -> None:
 
 
 def test_only_completed_tasks_are_merged(world: World) -> None:
-    """A pending task is a usage error, and nothing is merged before it is found."""
+    """A pending task is refused, alone as a usage error; it does not stop the others."""
     done, pending = world.new("Write one"), world.new("Write two")
     world.ostler("run", done)
     head = world.git("rev-parse", "main")
-    refused = world.ostler("merge", done, pending, code=2).stderr
-    assert f"{pending} is pending: only completed tasks" in refused
+    refused = world.ostler("merge", pending, code=2).stderr
+    assert f"{pending} is pending: only a completed task can be merged" in refused
     assert world.git("rev-parse", "main") == head
+    assert merge(world, pending, done, code=2) == [(pending, "refused"), (done, "merged")]
 
 
 @pytest.mark.full
@@ -142,6 +143,7 @@ def test_a_rewound_task_is_not_reported_as_merged(world: World) -> None:
     assert world.show(task)["published_into"] is None
 
 
+@pytest.mark.full
 def test_a_blocked_merge_ends_with_a_rewind(world: World) -> None:
     """After the rewind the task ends as planned: its branch is kept."""
     task = world.new("Write one")

@@ -154,7 +154,9 @@ def ask_notification(project: Project, task: TaskId) -> str:
     """The message that a target receives."""
     lines = project.feed(0, task)
     occasion = next(found for line in reversed(lines) if (found := occasion_of(line)) is not None)
-    body = encode(occasion, "store", "target", "project", integrations._describe(project.journal, task))
+    body = encode(
+        occasion, "store", "target", "project", integrations._describe(project.layout, project.journal, task)
+    )
     return decode(body).next
 
 

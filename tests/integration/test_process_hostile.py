@@ -128,7 +128,7 @@ def test_killed_keeper_leaves_nothing(kind: str, tmp_path: Path, forker: ForkerC
     assert ended.status == -9
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_forker_changes_nothing(kind: str, tmp_path: Path, forker: ForkerClient) -> None:
     """The keepers outlive the forker: attempts continue and end cleanly, the next one gets a new forker."""

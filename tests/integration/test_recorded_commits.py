@@ -36,6 +36,7 @@ def test_diff_and_export_work_without_the_branch(world: World) -> None:
     assert world.git("rev-parse", f"refs/ostler/tasks/{task}").strip() == world.show(task)["commit"]
 
 
+@pytest.mark.full
 def test_commits_survive_a_rewritten_target(world: World) -> None:
     """Garbage collection after a reset of the target does not delete the work."""
     task = run_and_merge(world)

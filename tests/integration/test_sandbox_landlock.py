@@ -184,7 +184,8 @@ def test_what_an_older_kernel_lacks(version: int, network: Network, part: str) -
 def test_it_never_counts_as_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent keeps its permission checks; a kernel without it is SANDBOX_UNAVAILABLE."""
     assert tiers.choose_tier("landlock", {}).verified is False
-    monkeypatch.setattr(tiers, "why_landlock_fails", lambda network: "the kernel has no Landlock")
+    reason = "the kernel has no Landlock"
+    monkeypatch.setattr(landlock_self_test, "why_landlock_fails", lambda network: reason)
     with pytest.raises(OstlerError, match="the kernel has no Landlock") as raised:
         tiers.choose_tier("landlock", {})
     assert raised.value.code is Code.SANDBOX_UNAVAILABLE

@@ -41,7 +41,7 @@ class Counter:
 
 
 def test_programs_of_an_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One git command prepares the next attempt; inside, bubblewrap is the only other process."""
+    """No program prepares the next attempt; inside, bubblewrap is the only other process."""
     world = GateWorld(tmp_path)
     worktree = world.worktree()
     env = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]}
@@ -66,4 +66,4 @@ def test_programs_of_an_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         return None
 
     world.run(attempts)
-    assert counter.take() == ["git"]
+    assert counter.take() == []

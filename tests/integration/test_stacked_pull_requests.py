@@ -80,6 +80,7 @@ def test_a_stacked_pull_request_is_retargeted(world: WorkflowWorld, github: Fake
     assert len(world.started()) == 2
 
 
+@pytest.mark.full
 def test_a_predecessor_that_is_merged_first_gives_a_plain_pull_request(
     world: WorkflowWorld, github: FakeGitHub
 ) -> None:

@@ -12,6 +12,7 @@ import apsw
 import pytest
 
 from journal_file import journal_path
+from ostler.project.registry.known_projects import KnownProjects
 from world import World, wait_until
 
 
@@ -244,7 +245,7 @@ def test_project_in_a_renamed_subdirectory(world: World) -> None:
     task = world.new()
     shutil.copytree(world.root, repository / "copy", symlinks=True)
     world.root = repository / "copy"
-    world.ostler("status", code=2)
+    assert world.json("status")["tasks"] == []
     world.root = repository
     world.git("mv", "sub", "sub2")
     world.root = repository / "sub2"
@@ -293,7 +294,7 @@ def test_missing_journal_is_lost_and_not_created_again(world: World) -> None:
 
 
 def test_whole_clone_deleted(tmp_path: Path) -> None:
-    """The state disappears with the clone: elsewhere is only the ledger of limits, which is the user's."""
+    """The state disappears with the clone: elsewhere are only the user's limits and list of projects."""
     home = Path(os.environ["HOME"])
     before = sorted(home.rglob("*ostler*"))
     ledger = home / ".local/state/ostler"
@@ -302,8 +303,15 @@ def test_whole_clone_deleted(tmp_path: Path) -> None:
     shutil.rmtree(made.root)
     assert not list(tmp_path.rglob("*ostler*"))
     assert sorted(home.rglob("*ostler*")) == sorted((*before, ledger))
-    assert {file.name.partition("-1.db")[0] for file in ledger.iterdir()} == {"limits"}
-    assert not any(bytes(made.root) in file.read_bytes() for file in ledger.iterdir())
+    assert {file.name.partition("-1.db")[0] for file in ledger.iterdir()} == {
+        "limits",
+        "projects.json",
+        "projects.lock",
+    }
+    assert {file.name for file in ledger.iterdir() if bytes(made.root) in file.read_bytes()} == {
+        "projects.json"
+    }
+    assert [one.is_gone for one in KnownProjects(os.environ).list()] == [True]
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="its file names are UTF-8")

@@ -16,7 +16,7 @@ import pytest
 from journal_values import TASK, make_record, make_row
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.atomic import write_atomic
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite.journal import SqliteJournal
 
 CHILD = Path(__file__).parents[1] / "support" / "journal_child.py"
 APPENDS = 20

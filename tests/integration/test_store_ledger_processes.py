@@ -17,8 +17,8 @@ from ostler.errors import Code
 from ostler.model.limits.limit import LEASE_SECONDS, Probe
 from ostler.model.limits.window import Window
 from ostler.store.accounts.sqlite import SqliteAccounts
-from ostler.store.sqlite import SqliteJournal
-from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.store.sqlite.journal import SqliteJournal
+from ostler.store.sqlite.store import SqliteStore
 
 FULL = bool(os.environ.get("OSTLER_FULL"))
 PROCESSES = 6
@@ -40,7 +40,7 @@ def test_one_caller_over_all_processes(path: Path, verb: str) -> None:
     """However many callers ask for a window that is due, or a model after its cooldown: exactly one may try
     each.
     """
-    ledger, accounts = SqliteLedger(path), SqliteAccounts(accounts_of(path))
+    ledger, accounts = SqliteStore(path).open_ledger(), SqliteAccounts(accounts_of(path))
     for number in range(COUNT):
         accounts.close_window(Window("p", str(number)), NOW - 1, Code.RATE_LIMITED, "", NOW - 1)
         ledger.record_failure(str(number), Code.RATE_LIMITED, "", NOW - 1, 1, 1)
@@ -67,7 +67,7 @@ def test_kill_between_notes_loses_none(path: Path) -> None:
             child.send_signal(signal.SIGKILL)
             lines = [first, *child.stdout.read().split(b"\n")]
         acknowledged |= {line.split()[1].decode() for line in lines if line.startswith(b"ack ")}
-        ledger = SqliteLedger(path)
+        ledger = SqliteStore(path).open_ledger()
         limits = SqliteAccounts(accounts_of(path)).limits(NOW)
         assert acknowledged <= {f"{limit.window.provider}:{limit.window.account}" for limit in limits}
         assert acknowledged <= {rest.model for rest in ledger.cooldowns(NOW)}

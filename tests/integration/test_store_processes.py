@@ -13,7 +13,7 @@ import pytest
 
 from children import Children
 from journal_values import TASK
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite.journal import SqliteJournal
 
 FULL = bool(os.environ.get("OSTLER_FULL"))
 PROCESSES = 8

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import os
 import re
 import socket
 from collections.abc import Iterator
@@ -9,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from journal_file import journal_path
 from ostler.web.application import BASE, ROUTES
+from ostler.web.browser_sessions import FILE_NAME
 from ostler.web.pages import PAGES
 from web_world import JSON, Client, Served, note_of, printed_address, serve, shared_world
 from world import World, wait_until
@@ -44,7 +49,7 @@ def server(place: World) -> Served:
 def test_nothing_is_there_without_the_key(server: Served, method: str, path: str) -> None:
     """Every route, page and file answers 401, with the same headers."""
     stranger = Client(server.port)
-    for headers in ({}, {"Authorization": "Bearer x"}, {"Cookie": f"ostler-{server.port}=x"}):
+    for headers in ({}, {"Authorization": "Bearer x"}, {"Cookie": f"{log_in(server)[0]}=x"}):
         answer = stranger.ask(method, path, b"{}" if method == "POST" else None, **JSON, **headers)
         assert answer.status == 401
         assert b"ostler serve" in answer.body
@@ -93,7 +98,7 @@ def test_another_site_changes_nothing(server: Served, origin: str) -> None:
 
 def test_a_cookie_alone_needs_an_origin(server: Served) -> None:
     """A change without one is only accepted from a program with the key."""
-    browser, cookie = Client(server.port), f"ostler-{server.port}={server.token}"
+    browser, cookie = Client(server.port), "=".join(log_in(server))
     own = f"http://127.0.0.1:{server.port}"
     assert browser.ask("GET", f"{BASE}/session", Cookie=cookie).status == 200
     assert browser.ask("POST", f"{BASE}/keys", b"{}", **JSON, Cookie=cookie).status == 403
@@ -130,6 +135,128 @@ def test_the_key_is_long_and_for_our_eyes(place: World, server: Served) -> None:
     """256 bits, in a file that only the user can read."""
     assert len(server.token) >= 43
     assert note_of(place).stat().st_mode & 0o777 == 0o600
+
+
+def log_in(server: Client, **headers: str) -> tuple[str, str]:
+    """Return the name and the value of the cookie of a new browser."""
+    address = server.post("/keys")["url"].partition(f":{server.port}")[2]
+    answer = Client(server.port).ask("GET", address, **headers)
+    name, _, value = answer.headers["Set-Cookie"].partition(";")[0].partition("=")
+    return name, value
+
+
+def status(server: Client, cookie: tuple[str, str], path: str = "/session") -> int:
+    return Client(server.port).ask("GET", f"{BASE}{path}", Cookie="=".join(cookie)).status
+
+
+def change(server: Client, cookie: tuple[str, str], path: str) -> int:
+    """Send a change as the page of the dashboard does."""
+    origin = f"http://127.0.0.1:{server.port}"
+    return (
+        Client(server.port)
+        .ask("POST", f"{BASE}{path}", b"{}", **JSON, Cookie="=".join(cookie), Origin=origin)
+        .status
+    )
+
+
+def test_a_login_never_takes_over_a_token_that_it_is_given(server: Served) -> None:
+    """Neither an unknown one (fixation) nor a valid one, which ends: each login has a new token."""
+    name, _ = log_in(server)
+    planted = log_in(server, Cookie=f"{name}=planted")
+    assert planted[1] != "planted" and status(server, (name, "planted")) == 401
+    again = log_in(server, Cookie="=".join(planted))
+    assert again != planted and status(server, again) == 200
+    assert status(server, planted) == 401
+
+
+def test_the_two_kinds_of_token_are_not_exchangeable(server: Served) -> None:
+    """The token of scripts is no session, and a session is no token of scripts."""
+    name, value = log_in(server)
+    assert status(server, (name, server.token)) == 401
+    assert Client(server.port, value).ask("GET", f"{BASE}/session").status == 401
+
+
+@pytest.mark.full
+def test_a_browser_that_logs_out_is_out_for_ever(server: Served) -> None:
+    """The token of before is refused when it is sent again, and its stream ends; other browsers stay."""
+    cookie, other = log_in(server), log_in(server)
+    with Client(server.port).stream("/stream", Cookie="=".join(cookie)) as stream:
+        assert stream.head()[0].startswith(b"HTTP/1.1 200")
+        assert change(server, cookie, "/session/logout") == 200
+        assert stream.rest().endswith(b"0\r\n\r\n")
+    assert [status(server, cookie, path) for path in ("/session", "/stream")] == [401, 401]
+    assert change(server, cookie, "/session/logout") == 401
+    assert status(server, other) == 200
+    assert server.ask("POST", f"{BASE}/session/logout", b"{}", **JSON).status == 409
+
+
+def test_sessions_are_listed_and_revoked(place: World, server: Served) -> None:
+    """By the API and by the command; a list has no token and no hash of one."""
+    cookie, other = log_in(server), log_in(server, User_Agent="Firefox/140 (Linux)")
+    listed = Client(server.port).ask("GET", f"{BASE}/sessions", Cookie="=".join(cookie))
+    [own] = [one for one in listed.json["sessions"] if one["current"]]
+    newest = listed.json["sessions"][-1]
+    assert newest["browser"] == "Firefox on Linux" and own["id"] != newest["id"]
+    printed = place.ostler("serve", "--sessions").stdout
+    assert newest["id"] in printed and "Firefox on Linux" in printed
+    assert cookie[1] not in printed + listed.body.decode() and "hash" not in listed.body.decode()
+    server.post(f"/sessions/{own['id']}/revoke")
+    assert (status(server, cookie), status(server, other)) == (401, 200)
+    server.post(f"/sessions/{own['id']}/revoke", status=404)
+    assert "Logged out: 1 browser." in place.ostler("serve", "--revoke", newest["id"]).stdout
+    assert status(server, other) == 401
+    place.ostler("serve", "--revoke", "all")
+    assert "No browser is logged in" in place.ostler("serve", "--sessions").stdout
+
+
+def test_a_restart_keeps_browsers_logged_in(tmp_path: Path) -> None:
+    """With umask 000 the file is private; another project refuses the token, and settings are live."""
+    world = World(tmp_path)
+    try:
+        world.ostler("init")
+        before = os.umask(0)
+        first = serve(world, "--view-only")
+        os.umask(before)
+        cookie = log_in(first)
+        sessions = journal_path(world.root).with_name(FILE_NAME)
+        assert sessions.stat().st_mode & 0o777 == 0o600
+        assert note_of(world).stat().st_mode & 0o777 == 0o600
+        assert first.stop() == 130
+        second = serve(world, "--view-only")
+        assert status(second, cookie) == 200 and second.token != first.token
+        jobs = second.get("/session")["jobs"]
+        world.ostler("config", "set", "run.jobs", str(jobs + 3))
+        assert second.get("/session")["jobs"] == jobs + 3
+        assert second.get("/session")["activity"] == {
+            "is_active": False,
+            "runs": 0,
+            "command": "ostler run --all",
+        }
+    finally:
+        world.close()
+
+
+def test_a_token_of_another_project_is_refused(place: World, server: Served, tmp_path: Path) -> None:
+    """Under the name of its own cookie, and under that of the other project."""
+    world = World(tmp_path)
+    try:
+        world.ostler("init")
+        other = serve(world, "--view-only")
+        (own, value), (foreign, _) = log_in(server), log_in(other)
+        assert [status(other, (name, value)) for name in (own, foreign)] == [401, 401]
+        assert Client(other.port, server.token).ask("GET", f"{BASE}/session").status == 401
+    finally:
+        world.close()
+
+
+def test_a_page_without_a_session_is_styled(server: Served) -> None:
+    """It names the command; its one style is allowed by its hash, and scripts in its address stay text."""
+    answer = Client(server.port).ask("GET", "/tasks/%3Cscript%3E1%3C/script%3E")
+    page = answer.body.decode()
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert f"style-src 'self' 'sha256-{digest}'" in answer.headers["Content-Security-Policy"]
+    assert "<h1>Not logged in</h1>" in page and "ostler serve" in page and "<script" not in page
 
 
 def test_files_are_saved_and_never_shown(place: World, server: Served) -> None:

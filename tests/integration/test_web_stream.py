@@ -11,7 +11,7 @@ import pytest
 from journal_file import journal_path
 from ostler.model.ids import TaskId
 from ostler.model.notice import AgentWarned
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite.journal import SqliteJournal
 from web_world import Client, serve
 from world import World, wait_until
 

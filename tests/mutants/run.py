@@ -70,7 +70,7 @@ def _run(name: str, tests: Sequence[str], mutant: Mutant | None) -> Result:
 
 def _judge(status: int, output: str) -> Outcome:
     """Return what the exit status of pytest means for the mutant."""
-    if status == 1:
+    if status == 1 and re.search(r"\b\d+ (failed|errors?)\b", output):
         return "killed"
     if status != 0:
         return "failed"

@@ -30,7 +30,7 @@ def test_a_first_task(tmp_path: Path) -> None:
         world.environ["OSTLER_SANDBOX__TIER"] = "landlock"
         task = world.new("Add a greeting", "-d", "Write hello.py")
         world.ostler("run", task)
-        shown, log = world.show(task), world.ostler("log", task).stdout
+        shown, log = world.show(task), world.ostler("log", task, "--full").stdout
         world.close()
     assert shown["status"] == "completed"
     assert "print(1)" in world.git("show", f"ostler/{task}:hello.py")

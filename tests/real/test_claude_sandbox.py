@@ -55,7 +55,7 @@ def test_a_first_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         world.git("commit", "-qm", "a test")
         task = world.new("Add a greeting", "-d", "Write hello.py")
         world.ostler("run", task)
-        shown, log, events = world.show(task), world.ostler("log", task).stdout, world.events(task)
+        shown, log, events = world.show(task), world.ostler("log", task, "--full").stdout, world.events(task)
         world.close()
     assert (shown["status"], shown["code"]) == ("completed", None)
     assert "return 'hello'" in world.git("show", f"ostler/{task}:hello.py")

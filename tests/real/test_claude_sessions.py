@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from fresh_prompts import fresh
 from ostler.errors import Code
 from ostler.model.call import CallResult, SessionReplaced, ToolDenied, ToolReturned, ToolUsed
 from ostler.testing.fake_llm import FakeLlm, Request, Silence, Turn, call, say
@@ -71,7 +72,7 @@ def test_an_id_that_does_not_exist_is_replaced_with_the_fresh_prompt(tmp_path: P
     session = str(uuid.uuid4())
     with FakeLlm([say("ANSWER")]) as llm:
         seat = Seat(tmp_path, llm)
-        result = seat.resume("Go on.", session, fresh_prompt="THE-WHOLE-TASK")
+        result = seat.resume("Go on.", session, fresh_prompt=fresh("THE-WHOLE-TASK"))
     assert (result.text, result.session_id) == ("ANSWER", session)
     assert seat.received(SessionReplaced) == [SessionReplaced(session, resumed=False)]
     assert llm.prompts[0].holds("THE-WHOLE-TASK") and not llm.prompts[0].holds("Go on.")
@@ -181,7 +182,8 @@ def test_stopped_at_any_moment_the_same_id_still_works(seconds: float, tmp_path:
         seat = Seat(tmp_path, llm)
         stopped = seat.spawn("PROMPT-ONE", timeout_seconds=seconds)
         assert stopped.code is Code.TIMEOUT and seat.processes() == []
-        result = seat.resume("PROMPT-TWO", stopped.session_id, fresh_prompt="PROMPT-TWO, from the start")
+        fresh_prompt = fresh("PROMPT-TWO, from the start")
+        result = seat.resume("PROMPT-TWO", stopped.session_id, fresh_prompt=fresh_prompt)
     assert (result.text, result.session_id) == ("ANSWER", stopped.session_id), result.message
     begun_again = llm.prompts[-1].holds("PROMPT-TWO, from the start")
     assert seat.received(SessionReplaced) == [SessionReplaced(result.session_id, resumed=False)] * begun_again

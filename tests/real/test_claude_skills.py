@@ -60,7 +60,7 @@ def produce(
             "Hay sales", "--skill", skill, "--input", source, "--output", output, "--executor", "claude"
         )
         world.ostler("run", task)
-        shown, log = world.show(task), world.ostler("log", task).stdout
+        shown, log = world.show(task), world.ostler("log", task, "--full").stdout
         world.close()
     assert (shown["status"], shown["output_path"]) == ("completed", output), shown
     assert shown["attempts"][0]["sandbox"]["tier"] == "bubblewrap"

@@ -61,7 +61,7 @@ def test_a_task_is_completed_and_committed(project: World, model: Model) -> None
     assert shown["usage"]["input_tokens"] == 20 and shown["cost_usd"] > 0
     assert [attempt["model"] for attempt in shown["attempts"]] == ["claude-opus-5-5"]
     log = project.ostler("log", task).stdout
-    assert "→ Write  hello.txt\n    + hello\n" in log and "I wrote hello.txt." in log
+    assert "→ write  hello.txt  +1 -0\n" in log and "I wrote hello.txt." in log
 
 
 @pytest.mark.parametrize(("number", "code"), [(KILL, -9), (STOP, 143)])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fresh_prompts import fresh
 from ostler.errors import Code
 from ostler.model.call import LineSkipped, SessionReplaced, ToolDenied, ToolUsed
 from ostler.testing.fake_llm import FakeLlm, Turn, fail, say
@@ -70,7 +71,7 @@ def test_unknown_session_is_replaced_with_the_fresh_prompt(name: str, tmp_path: 
     """A lost session is replaced by a new one with the fresh prompt, and that is reported."""
     with answers(name, say("ANSWER")) as llm:
         bench = seat(name, tmp_path, llm)
-        result = bench.resume("Go on.", str(uuid.uuid4()), fresh_prompt="THE-WHOLE-TASK")
+        result = bench.resume("Go on.", str(uuid.uuid4()), fresh_prompt=fresh("THE-WHOLE-TASK"))
     if not bench.executor.capabilities.resumes:
         assert result.code is Code.RESUME_UNSUPPORTED
         return

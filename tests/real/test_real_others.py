@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fresh_prompts import fresh
 from ostler.errors import Code
 from ostler.model.call import CallResult, SessionReplaced, SessionStarted, ToolDenied, ToolUsed
 from ostler.prompt.answer import ANSWER_SCHEMA
@@ -81,7 +82,7 @@ def test_unknown_session_is_replaced_with_the_fresh_prompt(name: str, tmp_path: 
     """A lost session is replaced by a new one with the fresh prompt, and that is reported."""
     with FakeLlm(turns([say("ANSWER")])) as llm:
         seat = Seat(name, tmp_path, llm)
-        result = seat.resume("Go on.", str(uuid.uuid4()), fresh_prompt="THE-WHOLE-TASK")
+        result = seat.resume("Go on.", str(uuid.uuid4()), fresh_prompt=fresh("THE-WHOLE-TASK"))
     assert (result.code, result.text) == (None, "ANSWER"), result.message
     assert seat.received(SessionReplaced) == [SessionReplaced(result.session_id, resumed=False)]
     assert llm.prompts[0].holds("THE-WHOLE-TASK") and not llm.prompts[0].holds("Go on.")
@@ -110,7 +111,7 @@ def test_killed_in_the_middle_of_a_tool_it_can_be_resumed(name: str, tmp_path: P
         killed = asyncio.run(_kill_in_tool(seat))
         assert killed.code is Code.AGENT_KILLED, killed.message
         assert seat.processes() == []
-        again = seat.resume("PROMPT-TWO", killed.session_id, fresh_prompt="PROMPT-TWO, from the start")
+        again = seat.resume("PROMPT-TWO", killed.session_id, fresh_prompt=fresh("PROMPT-TWO, from the start"))
     assert (again.code, again.text) == (None, "ANSWER-TWO"), again.message
     last = next(request for request in reversed(llm.prompts) if request.tool_entries)
     assert last.holds("PROMPT-TWO")

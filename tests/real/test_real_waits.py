@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fresh_prompts import fresh
 from ostler.calls.attempts.liveness import LivenessMonitor
 from ostler.calls.attempts.provider_wait import ProviderWait
 from ostler.clock import SystemClock
@@ -68,7 +69,7 @@ def test_a_limit_of_five_hours_ends_the_agent_within_seconds(
         assert time.monotonic() - rejecting.asked_at[0] < 20
         assert seat.processes() == []
         rejecting.ends()
-        again = seat.resume("PROMPT-TWO", result.session_id, fresh_prompt="PROMPT-TWO, from the start")
+        again = seat.resume("PROMPT-TWO", result.session_id, fresh_prompt=fresh("PROMPT-TWO, from the start"))
     assert (again.code, again.text) == (None, "ANSWER-TWO"), again.message
     assert seat.received(SessionReplaced) == []
     assert llm.prompts[-1].holds("PROMPT-ONE") and llm.prompts[-1].holds("PROMPT-TWO")

@@ -35,8 +35,8 @@ from ostler.model.ids import TaskId
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.usage import Usage
 from ostler.store.accounts.sqlite import SqliteAccounts
-from ostler.store.sqlite import SqliteJournal
-from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.store.sqlite.journal import SqliteJournal
+from ostler.store.sqlite.store import SqliteStore
 from ostler.testing.mocks import MockExecutor
 from ostler.testing.virtual_clock import VirtualClock
 
@@ -119,7 +119,7 @@ class Bench:
         self.home = home
         if not (home / "l.db").exists():
             SqliteJournal(home / "l.db", create=True).close()
-        self.ledger = SqliteLedger(home / "l.db")
+        self.ledger = SqliteStore(home / "l.db").open_ledger()
         self.accounts = SqliteAccounts(home / "limits.db")
         self.journal = MemoryAttemptJournal()
         services = CallServices(

@@ -31,7 +31,6 @@ from ostler.model.task import Task
 from ostler.project.agents.call_services import create_call_services
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import SqliteAccounts
-from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.store.writer import GroupWriter
 from ostler.testing.mocks import MockExecutor
 
@@ -139,11 +138,13 @@ class GateWorld:
         self.state = replace(self.state, worktree=started.worktree, branch=started.branch, base=started.base)
         found = discover_repository(self.root)
         assert found
-        return locate_worktree(found, Path(started.worktree), started.branch, started.base)
+        return locate_worktree(
+            found, self.project.layout.worktree_of_record(started.worktree), started.branch, started.base
+        )
 
     def run(self, act: Act, settings: Settings | None = None) -> StepResult | None:
         async def scene() -> StepResult | None:
-            writer = GroupWriter(self.project.layout.database)
+            writer = self.project.store.open_writer()
             tools = self.tools(writer, settings or self.settings())
             held = try_lock(tools.layout.lock(self.task.id))
             assert held is not None, "something of an earlier gate still holds the task's lock"
@@ -161,7 +162,7 @@ class GateWorld:
         return replace(self.state, protection=accepted)
 
     def tools(self, writer: GroupWriter, settings: Settings) -> StepServices:
-        ledger = SqliteLedger(self.project.layout.database)
+        ledger = self.project.store.open_ledger()
         stable = create_call_services(self.project, ledger, SqliteAccounts(None), SystemClock(), None)
         return StepServices(
             settings=settings,
@@ -169,6 +170,7 @@ class GateWorld:
             repository=discover_repository(self.root) if self.git else None,
             journal=self.project.journal,
             writer=writer,
+            store=self.project.store,
             clock=SystemClock(),
             environ=self.environ,
             make_executor=lambda choice, lock: self.executor,

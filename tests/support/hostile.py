@@ -59,7 +59,8 @@ def put_in_place(
 
 def talk(texts: Sequence[str], model: str, ending: str) -> list[dict[str, Any]]:
     """Each text as a message of the agent, a tool's name, its argument and its output; then the end."""
-    init = {"type": "system", "subtype": "init", "model": model, "claude_code_version": texts[0], "tools": []}
+    version = texts[0] if texts else "2.1.325"
+    init = {"type": "system", "subtype": "init", "model": model, "claude_code_version": version, "tools": []}
     lines = [init]
     for number, text in enumerate(texts):
         lines += [_reported({"type": "text", "text": text}, model), *_used(number, text, model)]

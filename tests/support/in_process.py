@@ -51,6 +51,8 @@ def run_command(
 
 def _call_main() -> int:
     """Call the program's entry point; return the exit code that a new process would have."""
+    if temporal := sys.modules.get("ostler.engine.temporal.connection"):
+        temporal.CONNECTED.clear()  # a test may have connected; only a command of its own would end here
     try:
         main()
     except SystemExit as ended:

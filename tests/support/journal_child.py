@@ -14,8 +14,8 @@ from pathlib import Path
 from journal_values import TASK, make_record, make_row
 from ostler.errors import OstlerError
 from ostler.model.ids import TaskId
-from ostler.store.sqlite import SqliteJournal
-from ostler.store.writer import GroupWriter
+from ostler.store.sqlite.journal import SqliteJournal
+from ostler.store.sqlite.store import SqliteStore
 
 
 def say(line: str) -> None:
@@ -35,7 +35,7 @@ def append(path: Path, count: int) -> None:
 async def append_from_loop(path: Path, count: int) -> None:
     with SqliteJournal(path) as journal:
         first = len(journal.read(TASK)) + 1
-    writer = GroupWriter(path)
+    writer = SqliteStore(path).open_writer()
     for seq in range(first, first + count):
         say(f"ack {seq}" if await writer.append(make_record(seq), make_row(seq)) else f"lost {seq}")
     await writer.close()

@@ -17,7 +17,8 @@ from ostler.model.limits.limit import Probe
 from ostler.model.limits.window import Window
 from ostler.store.accounts.file import FILE_NAME
 from ostler.store.accounts.sqlite import SqliteAccounts
-from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.store.sql_ledger import SqlLedger
+from ostler.store.sqlite.store import SqliteStore
 
 NOW = 1_700_000_000.0
 WHO = str(os.getpid())
@@ -28,27 +29,27 @@ def accounts_of(database: Path) -> Path:
     return database.with_name(FILE_NAME)
 
 
-def probe(ledger: SqliteLedger, accounts: SqliteAccounts, count: int) -> None:
+def probe(ledger: SqlLedger, accounts: SqliteAccounts, count: int) -> None:
     del ledger
     for number in range(count):
         if isinstance(accounts.admit([Window("p", str(number))], WHO, NOW), Probe):
             say(f"won {number}")
 
 
-def attempt(ledger: SqliteLedger, accounts: SqliteAccounts, count: int) -> None:
+def attempt(ledger: SqlLedger, accounts: SqliteAccounts, count: int) -> None:
     del accounts
     for number in range(count):
         if ledger.check_cooldown(str(number), NOW) is None:
             say(f"won {number}")
 
 
-def spend(ledger: SqliteLedger, accounts: SqliteAccounts, count: int) -> None:
+def spend(ledger: SqlLedger, accounts: SqliteAccounts, count: int) -> None:
     del accounts
     while ledger.take_retry(NOW, count):
         say("won")
 
 
-def note(ledger: SqliteLedger, accounts: SqliteAccounts, count: int) -> None:
+def note(ledger: SqlLedger, accounts: SqliteAccounts, count: int) -> None:
     for number in range(count):
         accounts.close_window(Window(WHO, str(number)), NOW + 9, Code.RATE_LIMITED, "", NOW)
         ledger.record_failure(f"{WHO}:{number}", Code.RATE_LIMITED, "", NOW, 3, 600)
@@ -58,8 +59,9 @@ def note(ledger: SqliteLedger, accounts: SqliteAccounts, count: int) -> None:
 
 def main() -> None:
     verb, count = sys.argv[2], int(sys.argv[3])
-    ledger = SqliteLedger(Path(sys.argv[1]), busy_timeout_seconds=60)
-    accounts = SqliteAccounts(accounts_of(ledger.path))
+    path = Path(sys.argv[1])
+    ledger = SqliteStore(path, busy_timeout_seconds=60).open_ledger()
+    accounts = SqliteAccounts(accounts_of(path))
     if verb == "note":
         note(ledger, accounts, count)
     else:

@@ -45,6 +45,10 @@ class Person:
         self._let_go()
         os.close(self._terminal)
 
+    @property
+    def pid(self) -> int:
+        return self._program.pid
+
     def type(self, keys: str) -> None:
         os.write(self._terminal, keys.encode())
 

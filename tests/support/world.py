@@ -34,7 +34,10 @@ time.time = lambda: _true() + float(_jump.read_text() or 0)
 """
 GIT = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org")
 
-APART = ("serve", "worker", "watch", "mcp")  # they run until a signal or the end of their input ends them
+# They run until a signal or the end of their input ends them; the last one ends its process.
+APART = ("serve", "worker", "watch", "mcp", "cluster")
+# In a cluster they wait for workers, and the client of Temporal ends its process.
+RUNS = ("run", "publish", "rebase", "merge", "review", "pipeline")
 AT_START = ("LC_", "LANG", "LD_", "PYTHONI", "PYTHONU")  # read once, when Python starts
 
 
@@ -119,13 +122,32 @@ class World:
         done = self.ostler("events", *([task] if task else []), "--json")
         return [json.loads(line) for line in done.stdout.splitlines()]
 
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """Read the store, whichever it is."""
+        from ostler.project.project import Project  # most runs of a single test need none in this process
+
+        with Project.open(self.root, self.environ) as project:
+            return project.journal._db.query(sql)
+
+    def read_store(self) -> bytes:
+        """Return all that the store has: its file, or the rows of all tables on a server."""
+        if "OSTLER_STORE__URL" not in self.environ:
+            return journal_path(self.root).read_bytes()
+        tables = self.query("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
+        assert tables
+        return str([self.query(f"SELECT * FROM {name}") for (name,) in tables]).encode()
+
     def start(self, *args: str, **environ: str) -> subprocess.Popen[bytes]:
         """Start a command and return; its output goes to files beside the project."""
+        return self.start_program([sys.executable, "-m", "ostler", *args], **environ)
+
+    def start_program(self, command: list[str], **environ: str) -> subprocess.Popen[bytes]:
+        """Start another program in the same way."""
         out = (self.ledger.parent / "out.txt").open("ab")
         err = (self.ledger.parent / "err.txt").open("ab")
         with out, err:
             child = subprocess.Popen(
-                [sys.executable, "-m", "ostler", *args],
+                command,
                 cwd=self.root,
                 env=self.environ | environ,
                 stdin=subprocess.DEVNULL,
@@ -162,11 +184,21 @@ class World:
                 continue
         return found
 
+    def read_worker(self) -> str:
+        """Return what workers printed that ran beside a run of this test in a cluster."""
+        file = self.root.parent / "worker.txt"
+        return file.read_text() if file.exists() else ""
+
+    def check_journal(self) -> None:
+        """`ostler journal check` finds nothing wrong; it is refused for a journal on a server."""
+        self.ostler("journal", "check", code=2 if "OSTLER_STORE__URL" in self.environ else 0)
+
     def check_store(self) -> None:
         """The database is valid, and no partial file is left."""
-        connection = apsw.Connection(str(journal_path(self.root)))
-        assert list(connection.execute("pragma integrity_check")) == [("ok",)]
-        connection.close()
+        if "OSTLER_STORE__URL" not in self.environ:
+            connection = apsw.Connection(str(journal_path(self.root)))
+            assert list(connection.execute("pragma integrity_check")) == [("ok",)]
+            connection.close()
         places = {journal_path(self.root).parent, self.root / ".ostler"}
         assert not [file for place in places for file in place.rglob("*.tmp")]
 
@@ -183,12 +215,19 @@ def needs_process(args: tuple[str, ...], environ: dict[str, str]) -> bool:
     """Whether a command must be a process: it acts on the whole of it, or this one cannot be changed now."""
     if args[:1] and (args[0] in APART or "--detach" in args):
         return True
+    if args[:1] and args[0] in RUNS and environ.get("OSTLER_ENGINE__KIND") == "temporal":
+        return True
+    return must_be_new(environ)
+
+
+def must_be_new(environ: Mapping[str, str]) -> bool:
+    """Whether a command needs a new process in which Python starts."""
     if environ.get("PYTHONPATH", "") != os.environ.get("PYTHONPATH", "") or _reads_at_start(environ):
         return True
     return threading.current_thread() is not threading.main_thread() or _in_a_loop()
 
 
-def _reads_at_start(environ: dict[str, str]) -> bool:
+def _reads_at_start(environ: Mapping[str, str]) -> bool:
     return any(name.startswith(AT_START) for name in environ)
 
 

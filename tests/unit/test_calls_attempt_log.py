@@ -12,6 +12,7 @@ import pytest
 from msgspec import Raw
 
 from ostler.calls.attempts.log import MAX_BYTES, MAX_TEXT_BYTES
+from ostler.calls.attempts.result import redact_events
 from ostler.calls.attempts.transcript import AttemptFiles
 from ostler.errors import Code, OstlerError
 from ostler.model.attempt import Attempt
@@ -31,6 +32,7 @@ from ostler.model.call import (
 )
 from ostler.model.ids import TaskId
 from ostler.model.usage import Usage
+from ostler.secrets.sequence import RedactingSequence
 
 ATTEMPT = Attempt(
     TaskId("greet-ab12"), "k", "run", "implement", 2, "claude", 1.0, number=3, model="claude-opus-5-5"
@@ -48,7 +50,7 @@ class LogWriter:
     def write(self, *events: AgentEvent) -> list[dict[str, Any]]:
         with self.files as files:
             for event in events:
-                files.write_event(event)
+                files.write_events(redact_events([event], RedactingSequence().redact))
         return self.entries()[1:]
 
     def entries(self) -> list[dict[str, Any]]:
@@ -194,7 +196,7 @@ def test_history_ends_however_the_attempt_does(
     """The usage that was reported until then is counted; the cost is unknown."""
     writer = LogWriter(tmp_path)
     with pytest.raises(type(error)), writer.files as files:
-        files.write_event(UsageReported(Usage(7, 1)))
+        files.write_events(redact_events([UsageReported(Usage(7, 1))], RedactingSequence().redact))
         raise error
     end = writer.entries()[-1]
     assert (end["status"], end["code"], end["cost_usd"]) == (status, code, None)

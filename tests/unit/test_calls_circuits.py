@@ -18,8 +18,8 @@ from ostler.model.limits.limit import Open, Probe
 from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.process.runner import DefaultCommandRunner
 from ostler.store.accounts.sqlite import SqliteAccounts
-from ostler.store.sqlite import SqliteJournal
-from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.store.sqlite.journal import SqliteJournal
+from ostler.store.sqlite.store import SqliteStore
 from ostler.testing.virtual_clock import VirtualClock
 
 SONNET = ModelConfig("sonnet", "claude", "sonnet")
@@ -35,7 +35,7 @@ class Bench:
     def __init__(self, directory: Path) -> None:
         SqliteJournal(directory / "ostler.db", create=True).close()
         self.clock = VirtualClock()
-        self.ledger = SqliteLedger(directory / "ostler.db")
+        self.ledger = SqliteStore(directory / "ostler.db").open_ledger()
         self.accounts = SqliteAccounts(directory / "limits.db")
         self.availability = ModelAvailability(self.ledger, self.accounts, RetrySettings(), self.clock)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
@@ -46,7 +47,15 @@ class Machine:
 
 def test_available_memory_is_that_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes become whole megabytes."""
+    monkeypatch.setattr("ostler.calls.host._MEMINFO", Path("/nowhere"))  # as on macOS
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=700 * 2**20 + 5))
+    assert get_available_memory_mb() == 700
+
+
+def test_available_memory_of_linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel's own estimate, in whole megabytes."""
+    (tmp_path / "meminfo").write_text("MemFree:  1000 kB\nMemAvailable:    716805 kB\n")
+    monkeypatch.setattr("ostler.calls.host._MEMINFO", tmp_path / "meminfo")
     assert get_available_memory_mb() == 700
 
 
@@ -59,6 +68,7 @@ def test_a_system_without_memory_figures_blocks_nothing(
     def fail() -> None:
         raise error
 
+    monkeypatch.setattr("ostler.calls.host._MEMINFO", Path("/nowhere"))  # as on macOS
     monkeypatch.setattr(psutil, "virtual_memory", fail)
     assert get_available_memory_mb() is None
 

@@ -7,6 +7,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import psutil
+import pytest
+
 from ostler.calls.attempts.kept_answer import (
     AnswerPlaces,
     delete_kept_answer,
@@ -17,6 +20,7 @@ from ostler.calls.attempts.kept_answer import (
 )
 from ostler.calls.request import CallOutcome
 from ostler.errors import Code
+from ostler.files import boot
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult
 from ostler.model.ids import TaskId
@@ -36,7 +40,7 @@ class EndedAttempts(list[Attempt]):
 
 
 def request(place: Path, key: str = KEY, *, keeps_answer: bool = True) -> Any:
-    return SimpleNamespace(key=key, task=TASK, task_dir=place, keeps_answer=keeps_answer)
+    return SimpleNamespace(key=key, task=TASK, task_dir=place, cwd=str(place), keeps_answer=keeps_answer)
 
 
 def keep(place: Path, places: AnswerPlaces, outcome: CallOutcome = DONE) -> bool:
@@ -92,6 +96,17 @@ def test_an_answer_that_cannot_be_kept_is_reported(tmp_path: Path) -> None:
     """The caller keeps it in memory and tries again."""
     (tmp_path / "gone").touch()
     assert not keep(tmp_path, AnswerPlaces(tmp_path / "gone" / "kept.json", None))
+
+
+def test_an_answer_of_an_earlier_boot_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its work was not flushed; also where the system has no id of a boot, such as macOS."""
+    monkeypatch.setattr(boot, "_FILE", tmp_path / "none")
+    places = AnswerPlaces(tmp_path / "kept.json", None)
+    monkeypatch.setattr(psutil, "boot_time", lambda: 1000.0)
+    keep(tmp_path, places)
+    assert find(tmp_path, places) == (DONE, [ENDED])
+    monkeypatch.setattr(psutil, "boot_time", lambda: 2000.0)
+    assert find(tmp_path, places) == (None, [])
 
 
 def test_a_damaged_file_is_ignored(tmp_path: Path) -> None:

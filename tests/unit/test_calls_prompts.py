@@ -191,8 +191,8 @@ def test_what_a_person_wrote_goes_for_a_lost_session_too(tmp_path: Path, answer:
     with room(tmp_path, debugger=debugger, sonnet=[fails(Code.OVERLOADED), OK]) as here:
         here.execute("Do it.")
         (_, first), (_, second) = here.scripts.calls
-    assert first.fresh_prompt == ""
-    assert second.fresh_prompt == second.prompt
+    assert first.fresh_prompt is None and second.fresh_prompt is not None
+    assert asyncio.run(second.fresh_prompt()) == second.prompt
     assert answer is None or second.prompt == answer
 
 

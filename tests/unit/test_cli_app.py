@@ -41,9 +41,9 @@ def test_a_command_has_a_module_and_a_short_summary(name: str) -> None:
 
 def test_the_actions_have_the_summaries_of_their_table() -> None:
     """The help must not import the table, so it repeats them."""
-    assert {name: summary for name, (_, summary) in GROUPS["Decide"].items()} == {
-        name: action.summary for name, action in ACTIONS.items()
-    }
+    decided = {name: summary for name, (_, summary) in GROUPS["Decide"].items()}
+    assert "review" not in ACTIONS and decided.pop("review")  # it sends several decisions
+    assert decided == {name: action.summary for name, action in ACTIONS.items()}
 
 
 @pytest.mark.parametrize("name", SYNONYMS)
@@ -72,8 +72,7 @@ def test_a_synonym_names_commands_that_exist(name: str) -> None:
             'unknown command "orphans": use ostler ps --orphans, and ostler kill --orphans to end them',
         ),
         ("abort", 'unknown command "abort": use ostler cancel'),
-        ("store", 'unknown command "store"'),
-        ("cluster", 'unknown command "cluster"'),
+        ("vault", 'unknown command "vault"'),
         ("Status", 'unknown command "Status": did you mean ostler status?'),
         ("statsu", 'unknown command "statsu": did you mean ostler status?'),
         ("zzzzzz", 'unknown command "zzzzzz"'),

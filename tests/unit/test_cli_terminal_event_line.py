@@ -41,6 +41,8 @@ def line(kind: str, **fields: Any) -> dict[str, Any]:
             "attempt started #1 test with claude",
         ),
         (line("task_edited", by="set", text="model: a -> b"), "task edited model: a -> b (set)"),
+        (line("task_claimed", host=""), "task claimed"),
+        (line("task_claimed", host="alpha-4f19c2"), "task claimed by alpha-4f19c2"),
         (line("task_reopened", by="dependency"), "task reopened by dependency"),
         (line("agent_reported", attempt=1, status="paused", reason="lunch"), "agent reported paused: lunch"),
     ],

@@ -79,14 +79,12 @@ def test_attempt_reads_from_top_to_bottom() -> None:
         "",
         "I run it.",
         "",
-        "→ Bash   make test",
+        "→ run    make test",
         "    FAILED",
         "",
         "I mend it.",
         "",
-        "→ Edit   a.py",
-        "    - x = 1",
-        "    + x = 2",
+        "→ edit   a.py  +1 -1",
         "",
         "✓ succeeded (1.8 s, 635 tokens, $0.25)",
     ]
@@ -130,24 +128,80 @@ def test_usage_and_unknown_entries_have_no_line(entry: dict[str, Any]) -> None:
     assert draw(printed("a"), entry, printed("b")) == ["a", "", "b"]
 
 
-def test_command_shows_how_it_ended() -> None:
-    """A long output shows its last lines and the number of lines before."""
-    output = "\n".join(f"test {n}" for n in range(20))
-    lines = draw(used("Bash", "make", command="make"), returned(output))[1:]
-    assert lines == ["    … 16 lines before", *(f"    test {n}" for n in range(16, 20))]
-
-
-def test_other_tools_show_how_it_began() -> None:
-    """A long result shows its first lines and the number of further lines."""
+def test_a_result_takes_one_line() -> None:
+    """A command shows how it ended, another tool how its result began; reading and searching say enough."""
     output = "\n".join(f"line {n}" for n in range(20))
-    lines = draw(used("Read", "a.py", file_path="a.py"), returned(output))[1:]
-    assert lines == [*(f"    line {n}" for n in range(4)), "    … 16 more lines"]
+    assert draw(used("Bash", "make", command="make"), returned(output))[1:] == [
+        "    line 19 (last of 20 lines)"
+    ]
+    assert draw(used("WebFetch", "https://x"), returned(output))[1:] == ["    line 0 (first of 20 lines)"]
+    assert draw(used("Bash", "make", command="make"), returned("\n one \n\n"))[1:] == ["    one"]
+    for tool in ("Read", "Grep", "Glob", "LS", "TodoWrite", "read_file", "list_directory"):
+        assert len(draw(used(tool, "a.py"), returned(output))) == 1
+        assert draw(used(tool, "a.py"), returned("not there", failed=True))[1:] == ["    ✗ not there"]
 
 
-def test_one_line_more_is_shown_instead_of_being_counted() -> None:
-    """The note about one line would take a line itself."""
-    lines = draw(used("Read"), returned("1\n2\n3\n4\n5"))[1:]
-    assert lines == [f"    {n}" for n in range(1, 6)]
+@pytest.mark.parametrize(
+    ("tool", "verb"),
+    [
+        ("Bash", "run"),
+        ("run_shell_command", "run"),
+        ("command_execution", "run"),
+        ("Read", "read"),
+        ("MultiEdit", "edit"),
+        ("str_replace", "edit"),
+        ("write_file", "write"),
+        ("Glob", "search"),
+        ("WebSearch", "look up"),
+        ("web_fetch", "fetch"),
+        ("update_plan", "plan"),
+        ("Task", "delegate"),
+        ("mcp__db__query", "db query"),
+        ("Frobnicate", "Frobnicate"),
+    ],
+)
+def test_a_tool_has_a_verb(tool: str, verb: str) -> None:
+    """For the names that agents use; another name is shown as it is."""
+    assert draw(used(tool, "x")) == [f"→ {verb:<6} x"]
+    assert draw(used(tool, "x"), style=LogStyle(full=True)) == [f"→ {tool:<6} x"]
+
+
+def test_json_is_left_out() -> None:
+    """Answers to a review, marks, structured answers, and the input and result of tools."""
+    replies = '```json\n{"replies": [{"comment": 1, "status": "changed", "where": "", "text": "x"}]}\n```'
+    done = f"I changed it.\n\n{replies}\n\n<phase_complete>true</phase_complete>"
+    verdict = (
+        '{"verdict": "fail", "findings": [{"line": 1}, {"line": 2}], "fixed": false, "note": "Two\\nlines."}'
+    )
+    entries = (
+        printed(done),
+        printed('{"status": "complete", "summary": "It greets."}'),
+        printed(verdict),
+        used("mcp__db__query", '{"sql": "select 1"}'),
+        returned('[{"one": 1}]'),
+        printed("<phase_complete>true</phase_complete>"),
+    )
+    assert draw(*entries) == [
+        "I changed it.",
+        "",
+        "It greets.",
+        "",
+        "- verdict: fail",
+        "- findings: 2 entries",
+        "- fixed: no",
+        "- note: Two lines.",
+        "",
+        "→ db query",
+    ]
+    full = "\n".join(draw(*entries, style=LogStyle(full=True)))
+    for text in ('"replies"', "<phase_complete>", verdict, '{"sql": "select 1"}', '[{"one": 1}]'):
+        assert text in full
+
+
+def test_thoughts_are_shown_in_full_only() -> None:
+    thought = {"type": "thinking_received", "text": "The test is wrong."}
+    assert draw(printed("a"), thought) == ["a"]
+    assert draw(printed("a"), thought, style=LogStyle(full=True)) == ["a", "", "The test is wrong."]
 
 
 def test_full_leaves_nothing_out() -> None:
@@ -174,25 +228,25 @@ def test_a_late_result_names_its_tool() -> None:
         returned("text", "b"),
     )
     assert lines == [
-        "→ Bash   make",
-        "→ Read   b.py",
-        "← Bash make",
+        "→ run    make",
+        "→ read   b.py",
+        "← run make",
         "    made",
-        "← Read b.py",
-        "    text",
     ]
 
 
 def test_a_failure_without_output_is_shown() -> None:
     """A failed tool without output is still reported."""
-    assert draw(used("Bash", "false"), returned("", failed=True))[1:] == ["    failed"]
+    assert draw(used("Bash", "false"), returned("", failed=True))[1:] == ["    ✗ failed"]
+    tagged = returned("<tool_use_error>Error: no such tool</tool_use_error>", failed=True)
+    assert draw(used("Grep", "x"), tagged)[1:] == ["    ✗ Error: no such tool"]
 
 
 def test_a_denial_is_shown_once() -> None:
     """Agents repeat the denial as the result of the tool."""
     denial = {"type": "tool_denied", "tool": "Bash", "detail": "needs approv…"}
     lines = draw(used("Bash", "rm"), denial, returned("needs approval, you know", failed=True))
-    assert lines == ["→ Bash   rm", "✗ Bash denied: needs approv…"]
+    assert lines == ["→ run    rm", "✗ Bash denied: needs approv…"]
 
 
 def test_times_are_shown_on_a_wide_screen() -> None:
@@ -208,8 +262,11 @@ def test_colour_is_for_what_matters() -> None:
     """Red for failures, green for additions and success, dim for the rest."""
     edit = {"path": "a", "old": "x", "new": "y"}
     style = LogStyle(80, colour=True)
-    lines = draw(used("Edit", "a", edits=[edit]), returned("no", failed=True), ENDED, style=style)
-    assert lines[1:4] == ["\x1b[31m    - x\x1b[0m", "\x1b[32m    + y\x1b[0m", "\x1b[31m    no\x1b[0m"]
+    entries = (used("Edit", "a", edits=[edit]), returned("no", failed=True), ENDED)
+    lines = draw(*entries, style=style)
+    assert lines[1] == "\x1b[31m    ✗ no\x1b[0m"
+    full = draw(*entries, style=LogStyle(80, colour=True, full=True))
+    assert full[1:4] == ["\x1b[31m    - x\x1b[0m", "\x1b[32m    + y\x1b[0m", "\x1b[31m    no\x1b[0m"]
     assert lines[-1].startswith("\x1b[32m✓ succeeded")
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import pytest
 
-from ostler.cli.watch.keys import Quit, Suspended, block_signals, handle_signals, raw_mode, split_keys
+from ostler.cli.watch.keys import KeySplitter, Quit, Suspended, block_signals, handle_signals, raw_mode
 
 
 @pytest.mark.parametrize(
@@ -22,13 +22,20 @@ from ostler.cli.watch.keys import Quit, Suspended, block_signals, handle_signals
         ("\x1b[5~\x1b[6~\x1b[H\x1b[F", ["page_up", "page_down", "home", "end"]),
         ("\r\n\x7f\x15\x1b", ["enter", "enter", "backspace", "clear", "escape"]),
         ("日 é", ["日", " ", "é"]),
-        ("\x1b[1;5C\x1b[200~\x07\x00\x9b", []),
+        ("\x1b[1;5C\x07\x00\x9b", []),
+        ("s\x1b[200~a\r\nb\x1b[201~\r", ["s", "pasted:a\r\nb", "enter"]),
+        ("\x1b[200~\x1b[201~q", ["pasted:", "q"]),
         ("", []),
     ],
 )
 def test_a_key_has_a_name_or_is_its_letter(typed: str, keys: list[str]) -> None:
-    """Unknown sequences are dropped as a whole."""
-    assert split_keys(typed) == keys
+    """Unknown sequences are dropped as a whole; a sequence may arrive in any parts."""
+    splitter = KeySplitter()
+    assert splitter.split(typed) + splitter.finish() == keys
+    splitter, found = KeySplitter(), list[str]()
+    for letter in typed:
+        found += splitter.split(letter)
+    assert found + splitter.finish() == keys
 
 
 @pytest.fixture

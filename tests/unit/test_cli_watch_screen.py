@@ -15,14 +15,14 @@ from rich.text import Text
 from limits_world import note_windows, window_use
 from ostler.cli.terminal.text import display_width
 from ostler.cli.watch.board import Board, Totals
-from ostler.cli.watch.handle_key import Prompt, Row, Screen
+from ostler.cli.watch.handle_key import Prompt, Row, Screen, follow_selection
 from ostler.cli.watch.pages import Pages
 from ostler.cli.watch.screen import render_header, render_list, render_page
 from ostler.cli.watch.snapshot import format_snapshot
 from ostler.engine.records import append_event
 from ostler.errors import Code
 from ostler.files.lock import try_lock
-from ostler.model.event import TaskCancelled, TaskClaimed, TaskDeferred
+from ostler.model.event import TaskBlocked, TaskCancelled, TaskClaimed, TaskDeferred
 from ostler.model.ids import TaskId
 from ostler.model.notice import IterationStarted, ToolUsedNotice, UsageNotice
 from ostler.model.task import Task
@@ -57,8 +57,12 @@ def draw(board: Board, screen: Screen, columns: int = 80, lines: int = 24) -> li
 
 @pytest.fixture
 def busy(project: Project) -> Iterator[Board]:
-    """One task each: paused, running with its lock held, deferred, pending, cancelled."""
-    paused, running, deferred = (add(project, f"{word} it") for word in ("Pause", "Run", "Defer"))
+    """One task each: blocked, paused, running with its lock held, deferred, pending, cancelled."""
+    asking, paused, running, deferred = (
+        add(project, f"{word} it") for word in ("Ask", "Pause", "Run", "Defer")
+    )
+    append_event(project.journal, asking, TaskClaimed("r"), time.time())
+    append_event(project.journal, asking, TaskBlocked(Code.AGENT_BLOCKED, "Which one?"), time.time())
     add(project, HOSTILE)
     cancelled = add(project, "Cancel it")
     project.act(paused, "pause")
@@ -79,23 +83,23 @@ def busy(project: Project) -> Iterator[Board]:
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_the_list_shows_the_groups_in_order(busy: Board, columns: int) -> None:
     """In this order, between the totals and the keys."""
-    drawn = draw(busy, Screen(), columns)
+    drawn = draw(busy, follow_selection(Screen(), busy.rows), columns)
     starts = [next(i for i, line in enumerate(drawn) if line.startswith(word)) for word in HEADINGS]
     assert starts == sorted(starts)
     assert drawn[0].startswith("1 needs you · 1 running · 2 waiting")
-    assert drawn[starts[0] + 1].startswith("> pause-it-")
+    assert drawn[starts[0] + 1].startswith("> ask-it-")
     assert drawn[starts[1] + 1].split()[1:3] == ["implement", "2"]
-    assert drawn[-1].startswith("q quit  ? help  Enter log")
+    assert drawn[-1].startswith("q quit  ? help  r reply  Enter log")
 
 
-HEADINGS = ("Needs you", "Running", "Waiting", "Ended")
+HEADINGS = ("Questions", "Running", "Waiting", "Paused by you", "Ended")
 
 
 def test_a_running_task_shows_activity_usage_and_duration(busy: Board) -> None:
     """The last tool call is escaped."""
     (line,) = [line for line in draw(busy, Screen(), 200) if "run-it-" in line]
     assert "implement 2" in line and "12k" in line and "1 min" in line
-    assert "Edit src/\\x1b[31mx.py" in line
+    assert "edit src/\\x1b[31mx.py" in line
 
 
 def test_a_limit_is_shown_with_the_time_when_it_ends(busy: Board) -> None:
@@ -116,11 +120,12 @@ def test_no_window_is_overdrawn(busy: Board, columns: int, lines: int) -> None:
 def test_the_last_lines_describe_the_selected_task(busy: Board) -> None:
     """Title and full text, replaced by a prompt that shows the end of a long input."""
     task = busy.rows[0].id
-    assert draw(busy, Screen(task=task))[-2] == "Pause it: paused by a person"
-    asking = Prompt("reject", f"reject {task}; reason: ", "x" * 90 + "the end")
-    assert draw(busy, Screen(task=task, prompt=asking))[-2].endswith("xxthe end█")
+    assert draw(busy, Screen(task=task))[-2] == "Ask it: Which one?"
+    assert draw(busy, Screen(is_lost=True))[-2] == ""
+    asking = Prompt("send back", f"send back {task}; message: ", "x" * 90 + "the\n\tend")
+    assert draw(busy, Screen(task=task, prompt=asking))[-2].endswith("xxthe⏎ end█")
     assert draw(busy, Screen(task=task, message="no \x1b[31msuch task"))[-2] == "no \\x1b[31msuch task"
-    assert draw(busy, Screen(task=task, filter="pause"))[-2] == "filter: pause   Esc clears it"
+    assert draw(busy, Screen(task=task, filter="ask"))[-2] == "filter: ask   Esc clears it"
 
 
 def test_a_task_whose_run_died_waits(project: Project) -> None:
@@ -141,22 +146,22 @@ def test_changes_of_other_processes_are_read(project: Project, tmp_path: Path) -
             second = add(other, "Second")
             other.act(second, "pause")
         board.poll()
-        assert [(row.id, row.status) for row in board.rows] == [(second, "paused"), (first, "pending")]
-        assert board.totals.groups["needs_you"] == 1
-        assert board.rows[1] == before[first]
+        assert [(row.id, row.status) for row in board.rows] == [(first, "pending"), (second, "paused")]
+        assert board.totals.sections["paused"] == 1
+        assert board.rows[0] == before[first]
 
 
 @pytest.mark.parametrize("columns", [40, 120])
 def test_a_window_that_is_nearly_used_is_in_the_header(
     project: Project, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Below the totals, soon after an agent reported it; the line is empty before."""
+    """Below the totals, soon after an agent reported it; before, the line names the command that runs it."""
     add(project, "First")
     with closing(Board(project)) as board:
-        assert draw(board, Screen(), columns)[1] == ""
+        assert draw(board, Screen(), columns)[1].startswith("No process runs the waiting tasks")
         note_windows(os.environ, window_use("five_hour", 0.93, time.time()))
         board.poll()
-        assert board.limits == ""
+        assert "five-hour" not in board.notice
         monkeypatch.setattr("ostler.cli.watch.board._LIMITS_SECONDS", 0.0)
         board.poll()
         assert draw(board, Screen(), columns)[1].startswith("claude: five-hour 93 %, resets ")
@@ -232,5 +237,5 @@ def test_a_log_is_rendered_as_by_the_command_and_updated(project: Project) -> No
 def test_an_unknown_cost_is_not_zero() -> None:
     """An unknown cost is not shown as zero."""
     totals = Totals({"running": 1}, 0, None)
-    assert "$ unknown today" in render_header(totals, 100).plain
+    assert "cost unknown today" in render_header(totals, 100).plain
     assert "$0.00 today" in render_header(Totals({}, 0, 0.0), 100).plain

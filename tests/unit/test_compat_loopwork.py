@@ -242,6 +242,7 @@ def test_available_memory_elsewhere(reported: Any, expected: int | None, monkeyp
             raise reported
         return reported
 
+    monkeypatch.setattr("ostler.calls.host._MEMINFO", Path("/nowhere"))  # as on macOS
     monkeypatch.setattr(psutil, "virtual_memory", virtual_memory)
     assert get_available_memory_mb() == expected
 

@@ -31,7 +31,14 @@ OTHERS = {  # codes that an execution of a document cannot have, except for a bu
     *(Code.RESUME_UNSUPPORTED, Code.AGENT_BLOCKED, Code.STUCK, Code.ITERATION_LIMIT, Code.GATE_REJECTED),
     *(Code.GATE_UNRUNNABLE, Code.GIT_NO_COMMITS, Code.GIT_LOCKED, Code.GIT_CORRUPT, Code.BRANCH_EXISTS),
     *(Code.WORKTREE_LOST, Code.MERGE_CONFLICT, Code.PUSH_REJECTED, Code.PUBLISH_FAILED, Code.LFS_UNAVAILABLE),
-    *(Code.DISK_LIMIT, Code.SANDBOX_UNAVAILABLE, Code.HELPER_STUCK, Code.STEP_REPEATS, Code.UNKNOWN),
+    *(
+        Code.REMOTE_UNREACHABLE,
+        Code.DISK_LIMIT,
+        Code.SANDBOX_UNAVAILABLE,
+        Code.HELPER_STUCK,
+        Code.STEP_REPEATS,
+        Code.UNKNOWN,
+    ),
 }
 
 

@@ -63,3 +63,29 @@ def test_the_first_file_must_be_valid(tmp_path: Path) -> None:
     write(tmp_path, "jobs = [")
     with pytest.raises(SettingsInvalid):
         LiveSettings(tmp_path, {}, {}).read()
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "flags"),
+    [
+        ('[store]\nschema = "shop"\n', {}, {}),
+        ('store.schema = "shop"\n', {}, {}),
+        ('store = { schema = "shop" }\n', {}, {}),
+        ('["store"]\nschema = "shop"\n', {}, {}),
+        ("", {"OSTLER_STORE__SCHEMA": "shop"}, {}),
+        ("", {}, {"store.schema": "shop"}),
+    ],
+)
+def test_the_store_is_found_wherever_it_is_set(
+    tmp_path: Path, text: str, environ: dict[str, str], flags: dict[str, object]
+) -> None:
+    """In each form of TOML, in a variable, or in a flag."""
+    write(tmp_path, text)
+    found = LiveSettings(tmp_path, environ, flags).read_store()
+    assert found is not None and found.schema == "shop"
+
+
+def test_settings_without_a_store_are_not_loaded_for_it(tmp_path: Path) -> None:
+    """A list of tasks works with settings that are invalid elsewhere."""
+    write(tmp_path, '# [store]\n[run]\njobs = "two"\n')
+    assert LiveSettings(tmp_path, {}, {}).read_store() is None

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.config.load import Loaded, load_settings, user_file
+from ostler.config.find import user_file
+from ostler.config.load import Loaded, load_settings
 from ostler.config.settings import ModelSettings, Settings
 from ostler.config.source import Source
 from ostler.errors import Code, SettingsInvalid
@@ -60,7 +61,7 @@ BAD_FILES = [
     ("[[run]]", "ostler.toml:1: run: expected a table, got [{}]"),
     (
         '[sandbox]\nallow_paths = ["bin"]',
-        'ostler.toml:2: sandbox.allow_paths: expected list of str that matches ^[/~], got ["bin"]',
+        'ostler.toml:2: sandbox.allow_paths: expected list of str that starts with "/" or "~", got ["bin"]',
     ),
     ("run.timeout_seconds = nan", "ostler.toml:1: run.timeout_seconds: expected float > 0, got nan"),
     (
@@ -94,7 +95,7 @@ BAD_FILES = [
     ),
     (
         "executors.mine.env = {'A=B' = ''}",
-        'ostler.toml:1: executors.mine.env."A=B": as a name, expected str that matches ^[^=]+$',
+        'ostler.toml:1: executors.mine.env."A=B": as a name, expected name without "="',
     ),
     (
         'executors.mine.command = "a\\u0000b"',

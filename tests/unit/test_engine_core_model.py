@@ -13,7 +13,9 @@ from msgspec.structs import replace
 
 from ostler.engine.core.decide import decide
 from ostler.engine.core.evolve import begin, evolve, fold
+from ostler.engine.core.hosts import HOST_RULES
 from ostler.engine.core.repeats import MAX_STEP_FAILURES, bound_failures
+from ostler.engine.core.rules import RULES
 from ostler.engine.core.step import (
     CallAgent,
     CheckFinal,
@@ -31,6 +33,9 @@ from ostler.engine.steps.finish import build_end_event
 from ostler.errors import Code
 from ostler.model.event import (
     MERGE_REQUEST,
+    PUBLISH_REQUEST,
+    REBASE_REQUEST,
+    REVIEW_REQUEST,
     ActionName,
     CallEnded,
     CheckpointMade,
@@ -68,9 +73,29 @@ VERDICTS = st.sampled_from(
 )
 GATES = st.sampled_from(["auto", "auto", "command", "ai", "human", "skip"])
 ANSWERS = st.sampled_from(["pass", "pass", "fail", "fail", "could_not_run"])
+HOSTS = st.sampled_from(["a", "a", "b"])
 VERBS = st.sampled_from(
-    ["cancel", "pause", "resume", "resume", "skip", "rewind", "approve", "approve", "reject"]
+    [
+        "cancel",
+        "pause",
+        "resume",
+        "resume",
+        "message",
+        "skip",
+        "rewind",
+        "approve",
+        "approve",
+        "reject",
+        "undo",
+    ]
 )
+
+
+REQUESTS = st.sampled_from([MERGE_REQUEST, PUBLISH_REQUEST, REBASE_REQUEST])
+
+
+def is_undo(event: Event) -> bool:
+    return isinstance(event, DecisionRecorded) and event.verb == "undo"
 
 
 class Life(RuleBasedStateMachine):
@@ -79,7 +104,7 @@ class Life(RuleBasedStateMachine):
     @initialize(
         weight=st.sampled_from(WEIGHTS),
         gates=st.lists(GATES, min_size=6, max_size=6),
-        rules=st.sampled_from([1, 2, 2]),
+        rules=st.sampled_from([1, 2, HOST_RULES, RULES, RULES]),
         data=st.data(),
     )
     def create(self, weight: Weight, gates: list[GateType], rules: int, data: st.DataObject) -> None:
@@ -105,12 +130,16 @@ class Life(RuleBasedStateMachine):
             self.state.status == before.status
             or self.state.status in TRANSITIONS[before.status]
             or isinstance(event, TaskReopened)
+            or is_undo(event)
         )
         self.count_ends(event, before)
 
     def count_ends(self, event: Event, before: State) -> None:
         if isinstance(event, TaskReopened) and self.state.status not in TERMINAL:
             self.ends = 0
+        if is_undo(event) and self.state.status in TERMINAL:
+            self.ends = 1  # the end before the request that was taken back
+            return
         if isinstance(event, ENDS) and self.state.status is not before.status:
             self.ends += 1
             assert self.ends == 1, "ended twice"
@@ -118,9 +147,15 @@ class Life(RuleBasedStateMachine):
     @precondition(
         lambda self: self.state.status in EXECUTABLE | {TaskStatus.IN_PROGRESS, TaskStatus.DEFERRED}
     )
-    @rule(rules=st.sampled_from([0, 0, 2]))
-    def claim(self, rules: int) -> None:
-        self.add(TaskClaimed("r", rules))
+    @rule(rules=st.sampled_from([0, 0, 2, HOST_RULES, RULES]), host=HOSTS)
+    def claim(self, rules: int, host: str) -> None:
+        self.add(TaskClaimed("r", rules, host=host))
+
+    @precondition(lambda self: self.state.status is TaskStatus.IN_PROGRESS)
+    @rule(host=HOSTS)
+    def lose_the_host(self, host: str) -> None:
+        """The host of the task is lost in any stage; another one, or the same after a restart, claims it."""
+        self.add(TaskClaimed("r", host=host))
 
     @rule(
         names=st.dictionaries(st.sampled_from(["implement", "test", "lint", "audit", MERGE]), GATES),
@@ -193,7 +228,7 @@ class Life(RuleBasedStateMachine):
     def go_on_to_publishing(self) -> None:
         for _ in range(40):
             if self.state.status in EXECUTABLE:
-                self.add(TaskClaimed("r"))
+                self.add(TaskClaimed("r", host="a"))
             elif self.state.status is TaskStatus.NEEDS_REVIEW:
                 self.add(DecisionRecorded("approve"))
             elif decide(self.state) is None or isinstance(decide(self.state), Publish):
@@ -245,14 +280,15 @@ class Life(RuleBasedStateMachine):
 
     def check_final(self, step: CheckFinal, verdict: Any, review: bool) -> Event:
         used = combine(self.state.baseline, self.live)
-        used = replace(used, publish=self.state.publish_as or used.publish)
+        asked = self.state.requested_publishing or used.publish
+        used = replace(used, publish="none" if asked == "rebase" else asked)
         name = step.asked or next(list_unchecked(self.state, used), "")
         if name:
             gate = Gate("human") if step.asked else used.gate(name)
             return self.check(name, gate, step.sha, verdict, review)
         self.used, gate = used, used.gate(MERGE)
         left = "auto" if gate.passes_automatically else gate.type
-        return FinalChecked("skip" if has_checked(self.state, MERGE, gate) else left, used.publish)
+        return FinalChecked("skip" if has_checked(self.state, MERGE, gate) else left, asked)
 
     def publish(self, step: Publish, fails: bool, how: str) -> Event:
         """Publishing fails, conflicts, rebases (cleanly or not), or succeeds."""
@@ -267,16 +303,30 @@ class Life(RuleBasedStateMachine):
         names = [phase.id for phase in self.state.plan.phases]
         self.add(DecisionRecorded(verb, "a word", names[place % len(names)]))
 
+    @rule(then=st.sampled_from(["", "merge", "pr"]), place=st.integers(0, 9))
+    def take_a_decision_back(self, then: Any, place: int) -> None:
+        """An approval, or a request about completed work, that is taken back at once leaves no trace."""
+        before = self.state
+        completed = before.status is TaskStatus.COMPLETED
+        requests = (MERGE_REQUEST, PUBLISH_REQUEST, REBASE_REQUEST)
+        request = TaskReopened(requests[place % len(requests)])
+        self.add(request if completed else DecisionRecorded("approve", "", then=then))
+        decided = self.state
+        self.add(DecisionRecorded("undo"))
+        kept = decided if decided.undoable is None else before
+        after = replace(self.state, seq=kept.seq, updated_at=kept.updated_at, undoable=kept.undoable)
+        assert after == kept
+
     @rule()
     def reopen(self) -> None:
         self.add(TaskReopened())
 
     @precondition(lambda self: self.state.status is TaskStatus.COMPLETED)
-    @rule(ends=st.lists(ANSWERS, max_size=4), cancels=st.booleans())
-    def request_merge(self, ends: list[str], cancels: bool) -> None:
-        """A person asks to merge a completed task, and may cancel that: the work stays as it was."""
+    @rule(ends=st.lists(ANSWERS, max_size=4), cancels=st.booleans(), how=REQUESTS)
+    def request_publication(self, ends: list[str], cancels: bool, how: str) -> None:
+        """A person asks to publish completed work, and may cancel that: the work stays as it was."""
         before = self.state
-        self.add(TaskReopened(MERGE_REQUEST))
+        self.add(TaskReopened(how))
         for gate in ends:
             if self.state.status in EXECUTABLE:
                 self.add(TaskClaimed("r"))
@@ -288,6 +338,37 @@ class Life(RuleBasedStateMachine):
         self.perform_as("complete", False, "pass")
         assert self.state.status is TaskStatus.COMPLETED
         assert (self.state.commit, self.state.phases) == (before.commit, before.phases)
+
+    @precondition(lambda self: self.state.status is TaskStatus.COMPLETED)
+    @rule()
+    def send_back_completed_work(self) -> None:
+        """A person sends completed work back: its agent continues on its commit."""
+        before = self.state
+        self.add(TaskReopened(REVIEW_REQUEST, text="a review", review=1))
+        self.check_sent_back(before)
+
+    @precondition(lambda self: self.state.status in (TaskStatus.NEEDS_REVIEW, TaskStatus.BLOCKED))
+    @rule()
+    def send_back_waiting_work(self) -> None:
+        """A review at a gate never ends in a block because no retry is left, not even with older rules."""
+        before = self.state
+        self.add(DecisionRecorded("reject", "a review", by="ann", review=1))
+        if self.state.status is not before.status:
+            self.check_sent_back(before)
+
+    def check_sent_back(self, before: State) -> None:
+        state = self.state
+        assert (state.status, state.ending) == (TaskStatus.REVISION, None)
+        assert (state.feedback_seq, state.commit, state.base) == (state.seq, before.commit, before.base)
+        assert sum(p.rejections for p in state.phases) == sum(p.rejections for p in before.phases) + 1
+        assert sum(p.retries for p in state.phases) == sum(p.retries for p in before.phases)
+        assert state.phases[state.phase].status not in ("completed", "skipped")
+        assert not (state.cancel_requested or state.pause_requested or state.merge or state.completed)
+
+    @rule(then=st.sampled_from(["merge", "pr"]))
+    def approve_and_publish(self, then: Any) -> None:
+        """A person approves the work and asks to publish it."""
+        self.add(DecisionRecorded("approve", "", by="ann", review=1, then=then))
 
     @precondition(lambda self: self.state.status in TERMINAL)
     @rule(place=st.integers(0, 9))
@@ -359,6 +440,13 @@ class Life(RuleBasedStateMachine):
             gates.append((state.plan.merge_gate.type, state.merge))
             seen = [gate for kind, gate in gates if kind in ("command", "ai")]
             assert all(gate and (gate.sha == commit or gate.by_person) for gate in seen)
+
+    @invariant()
+    def files_are_used_on_the_host_that_has_them(self) -> None:
+        """Only a preparation, an end and a release are performed where the task has no workspace."""
+        if hasattr(self, "state") and self.state.workspace_host != self.state.host:
+            needs_none = PrepareWorkspace | Finish | ReleaseWorkspace | None
+            assert isinstance(decide(self.state), needs_none)
 
     @invariant()
     def a_terminal_task_starts_no_agent(self) -> None:

@@ -9,43 +9,18 @@ import pytest
 
 from git_world import make_world
 from ostler.clock import SystemClock
-from ostler.config.settings import Settings
 from ostler.engine.driver import LocalDriver, TaskSelection
 from ostler.engine.records import append_event
-from ostler.engine.steps.services import StepServices, lock_path
+from ostler.engine.steps.services import lock_path
 from ostler.errors import Code, StateError
 from ostler.files.lock import try_lock
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.model.event import DecisionRecorded, TaskPaused
-from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.outcome import Outcome
 from ostler.model.task import Task
-from ostler.project.agents.call_services import create_call_services
 from ostler.project.project import Project
-from ostler.store.accounts.sqlite import SqliteAccounts
-from ostler.store.sqlite import SqliteJournal
-from ostler.store.sqlite_ledger import SqliteLedger
-from ostler.store.writer import GroupWriter
-from ostler.testing.mocks import CallFunction, MockExecutor
-
-
-def make_services(project: Project, writer: GroupWriter, work: CallFunction) -> StepServices:
-    return StepServices(
-        settings=Settings(),
-        layout=project.layout,
-        repository=project.repository(),
-        journal=project.journal,
-        writer=writer,
-        clock=SystemClock(),
-        environ={},
-        make_executor=lambda choice, lock: MockExecutor(spawn_function=work),
-        pool_for=lambda task: ModelPool((ModelConfig("mock", "mock"),)),
-        get_call_services=lambda: create_call_services(
-            project, SqliteLedger(project.layout.database), SqliteAccounts(None), SystemClock(), None
-        ),
-        on_completed=lambda task, state: (),
-        run="ours",
-    )
+from ostler.store.sqlite.journal import SqliteJournal
+from step_services import make_services
 
 
 def test_a_task_that_another_run_holds_is_waited_for(tmp_path: Path) -> None:
@@ -60,7 +35,7 @@ def test_a_task_that_another_run_holds_is_waited_for(tmp_path: Path) -> None:
         return CallResult(None, text="<phase_complete>true</phase_complete>", exit_code=0)
 
     async def scene() -> list[Outcome]:
-        writer = GroupWriter(project.layout.database)
+        writer = project.store.open_writer()
         tools = make_services(project, writer, work)
         other = try_lock(lock_path(project.state(held), tools))
         assert other is not None
@@ -94,7 +69,7 @@ def test_an_error_of_the_journal_does_not_end_the_watch(
         return read_version()
 
     async def scene() -> list[Outcome]:
-        writer = GroupWriter(project.layout.database)
+        writer = project.store.open_writer()
         driver = LocalDriver(make_services(project, writer, work), jobs=1)
         run = asyncio.create_task(driver.run(TaskSelection()))
         while not project.journal.attempts(task):
@@ -127,7 +102,7 @@ def test_more_jobs_apply_while_all_are_used(tmp_path: Path) -> None:
         return CallResult(None, text="<phase_complete>true</phase_complete>", exit_code=0)
 
     async def scene() -> list[Outcome]:
-        writer = GroupWriter(project.layout.database)
+        writer = project.store.open_writer()
         try:
             driver = LocalDriver(make_services(project, writer, work), lambda: jobs[-1])
             return await driver.run(TaskSelection())
@@ -136,3 +111,35 @@ def test_more_jobs_apply_while_all_are_used(tmp_path: Path) -> None:
 
     outcomes = {one.task_id: one.status for one in asyncio.run(scene())}
     assert outcomes == {first: "completed", second: "completed"}
+
+
+def test_a_record_that_comes_while_successors_are_blocked_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as a rewind of another predecessor: its successor is blocked too."""
+    project = Project.open(make_world(tmp_path).project, {}, create=True)
+    first, second = (project.add(Task(title)).id for title in ("First", "Second"))
+    decision, looks = DecisionRecorded("cancel", "x"), list[int]()
+
+    def look(tasks: object, services: object) -> None:
+        looks.append(project.journal.position())
+        if len(looks) == 1:
+            with SqliteJournal(project.layout.database) as other:
+                append_event(other, first, decision, SystemClock().now())
+
+    async def work(call: AgentCall, on_event: OnEvent) -> CallResult:
+        return CallResult(None)
+
+    async def scene() -> None:
+        writer = project.store.open_writer()
+        try:
+            driver = LocalDriver(make_services(project, writer, work), jobs=1)
+            append_event(project.journal, second, decision, SystemClock().now())
+            for _ in range(3):
+                driver.wake_runners()
+        finally:
+            await writer.close()
+
+    monkeypatch.setattr("ostler.engine.driver.block_successors", look)
+    asyncio.run(scene())
+    assert len(looks) == 2 and looks[0] < looks[1]

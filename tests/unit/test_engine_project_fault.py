@@ -19,6 +19,7 @@ from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.layout import Layout
 from ostler.model.event import StepFailed
 from ostler.model.ids import TaskId
+from ostler.store.open_store import open_store
 
 DENIED = OstlerError(Code.WORKSPACE_WRITE_FAILED, "cannot write x: permission denied")
 STEP = PrepareWorkspace(TaskId("t-1"), "t-1/prepare")
@@ -29,7 +30,8 @@ def services(tmp_path: Path) -> Any:
     layout = Layout(tmp_path)
     layout.worktrees.mkdir(parents=True)
     (tmp_path / "git" / "objects").mkdir(parents=True)
-    return SimpleNamespace(layout=layout, repository=SimpleNamespace(common_dir=tmp_path / "git"))
+    repository = SimpleNamespace(common_dir=tmp_path / "git")
+    return SimpleNamespace(layout=layout, repository=repository, store=open_store(layout))
 
 
 def deny(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:

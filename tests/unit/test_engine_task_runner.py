@@ -26,8 +26,6 @@ from ostler.model.task import Task
 from ostler.project.agents.call_services import create_call_services
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import SqliteAccounts
-from ostler.store.sqlite_ledger import SqliteLedger
-from ostler.store.writer import GroupWriter
 from ostler.testing.mocks import MockExecutor
 
 History = Callable[[Project, TaskId, TaskRunner, asyncio.Event], Awaitable[None]]
@@ -57,19 +55,24 @@ def run_task(
     executor = MockExecutor(spawn_function=work)
 
     async def scene() -> State:
-        writer = GroupWriter(project.layout.database)
+        writer = project.store.open_writer()
         tools = StepServices(
             settings=Settings(),
             layout=project.layout,
             repository=None,
             journal=project.journal,
             writer=writer,
+            store=project.store,
             clock=SystemClock(),
             environ={},
             make_executor=lambda choice, lock: executor,
             pool_for=lambda task: ModelPool((ModelConfig("mock", "mock"),)),
             get_call_services=lambda: create_call_services(
-                project, SqliteLedger(project.layout.database), SqliteAccounts(None), SystemClock(), None
+                project,
+                project.store.open_ledger(),
+                SqliteAccounts(None),
+                SystemClock(),
+                None,
             ),
             on_completed=lambda task, state: (),
             run="ours",
@@ -105,6 +108,44 @@ def test_a_run_whose_task_was_claimed_by_another_writes_nothing(tmp_path: Path) 
         events = [record.event for record in project.journal.read(task)]
         assert isinstance(events[-1], TaskClaimed)
         assert not any(isinstance(event, CallEnded) for event in events)
+
+
+def test_an_abandoned_run_records_nothing(tmp_path: Path) -> None:
+    """Another worker has the task or may have it soon: no result, no end of the attempt and no release."""
+    before: list[int] = []
+
+    async def is_abandoned(
+        project: Project, task: TaskId, runner: TaskRunner, working: asyncio.Event
+    ) -> None:
+        await working.wait()
+        before.append(project.journal.position())
+        runner.abandon()
+
+    with pytest.raises(Fenced):
+        run_task(tmp_path, is_abandoned)
+    with Project.open(tmp_path, {}) as project:
+        assert [project.journal.position()] == before
+        (row,) = project.journal.rows()
+        assert row.status == "in_progress"
+        assert [attempt.status for attempt in project.journal.attempts(row.id)] == ["running"]
+
+
+def test_a_run_whose_task_its_own_process_claimed_again_writes_nothing(tmp_path: Path) -> None:
+    """Two runs of one worker have the same name: the number of the claim tells them apart."""
+
+    async def claims_again(
+        project: Project, task: TaskId, runner: TaskRunner, working: asyncio.Event
+    ) -> None:
+        await working.wait()
+        append_event(project.journal, task, TaskClaimed("ours"), 1.0)
+        runner.wake()
+
+    with pytest.raises(Fenced):
+        run_task(tmp_path, claims_again)
+    with Project.open(tmp_path, {}) as project:
+        (row,) = project.journal.rows()
+        assert isinstance(project.journal.read(row.id)[-1].event, TaskClaimed)
+        assert [attempt.status for attempt in project.journal.attempts(row.id)] == ["running"]
 
 
 def test_a_cancel_stops_the_agent_and_ends_the_task(tmp_path: Path) -> None:

@@ -10,13 +10,17 @@ from ostler.errors import CODES, Code, Origin, is_host_failure, is_host_limit, i
 HOST_FAILURES = {
     Code.AGENT_KILLED,
     Code.AGENT_OOM,
+    Code.BLOBS_UNAVAILABLE,
     Code.DISK_FULL,
+    Code.ENGINE_UNAVAILABLE,
     Code.HELPER_STUCK,
     Code.STATE_BUSY,
     Code.JOURNAL_LOST,
     Code.JOURNAL_IN_USE,
     Code.STATE_CORRUPT,
     Code.STATE_VERSION,
+    Code.REMOTE_UNREACHABLE,
+    Code.STORE_UNAVAILABLE,
     Code.STORAGE_ERROR,
 }
 HOST_LIMITS = {Code.SLOT_TIMEOUT, Code.SPAWN_FAILED}

@@ -24,6 +24,8 @@ from ostler.model.call import (
     CallResult,
     Permissions,
     TextReceived,
+    ThinkingReceived,
+    TodosReported,
     ToolDenied,
     ToolReturned,
     ToolUsed,
@@ -314,6 +316,28 @@ def test_messages_are_separated(tmp_path: Path) -> None:
     result, events = spawn("acp", Player(answers), tmp_path)
     assert [event.text for event in events if isinstance(event, TextReceived)] == ["ab", "c", "de"]
     assert (result.code, result.text, result.warnings) == (None, "de", ("RESPONSE_TRUNCATED",))
+    assert [event.text for event in events if isinstance(event, ThinkingReceived)] == ["hm"]
+
+
+def test_the_plan_of_an_agent_is_its_todo_list(tmp_path: Path) -> None:
+    """Each change of the plan is reported whole."""
+
+    def plan(status: str) -> dict[str, Any]:
+        entries = [{"content": "Read it", "priority": "high", "status": status}]
+        update = {"sessionUpdate": "plan", "entries": entries}
+        return {"method": "session/update", "params": {"sessionId": "s-1", "update": update}}
+
+    answers = {
+        "initialize": [{"result": {"protocolVersion": 1}}],
+        "session/new": [{"result": {"sessionId": "s-1"}}],
+        "session/prompt": [
+            *(plan("in_progress"), plan("in_progress"), plan("completed")),
+            {"result": {"stopReason": "end_turn"}},
+        ],
+    }
+    _, events = spawn("acp", Player(answers), tmp_path)
+    statuses = [event.todos[0].status for event in events if isinstance(event, TodosReported)]
+    assert statuses == ["in_progress", "completed"]
 
 
 @pytest.mark.parametrize("kind", sorted(AGENTS.keys() - {"acp"}))

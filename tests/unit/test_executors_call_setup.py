@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from fresh_prompts import fresh
 from ostler.config.settings import ExecutorSettings
 from ostler.executors.call_setup import prepend_system_prompt
 from ostler.executors.claude.executor import ClaudeExecutor
@@ -75,7 +76,7 @@ def test_claude_gets_the_system_prompt_again_when_its_session_is_lost(tmp_path: 
     """The system prompt is passed to a new session, and on resume."""
     runner = Reader(NOT_FOUND)
     executor = ClaudeExecutor("claude", ExecutorSettings(command=program(tmp_path)), runner)
-    asyncio.run(executor.resume(replace(CALL, fresh_prompt="From the start."), lambda _: None))
+    asyncio.run(executor.resume(replace(CALL, fresh_prompt=fresh("From the start.")), lambda _: None))
     assert runner.read_texts == [CALL.system, CALL.system]
 
 

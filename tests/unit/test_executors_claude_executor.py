@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from fresh_prompts import fresh
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import AgentUnavailable, Code, SpawnError
 from ostler.executors.call_setup import encode_prompt
@@ -159,7 +160,7 @@ def test_resume_of_an_unknown_id_spawns(unknown: tuple[list[bytes], Exit], progr
     """A session that does not exist is started with the same id and the fresh prompt."""
     runner = scripted_runner(unknown, GOOD)
     executor = ClaudeExecutor("claude", ExecutorSettings(command=program), runner)
-    call = AgentCall("i", "go on", SESSION, fresh_prompt="role, task, go on")
+    call = AgentCall("i", "go on", SESSION, fresh_prompt=fresh("role, task, go on"))
     result, events = run(executor, "resume", call)
     assert result.ok
     assert SessionReplaced(SESSION, resumed=False) in events
@@ -185,7 +186,7 @@ def test_each_session_rule_applies_once(verb: str, first: Any, second: Any, prog
     """An agent with contradicting errors gets one new id, and is not started a fourth time."""
     runner = scripted_runner(first, second, second)
     executor = ClaudeExecutor("claude", ExecutorSettings(command=program), runner)
-    result, _ = run(executor, verb, AgentCall("i", "p", SESSION, fresh_prompt="all of it"))
+    result, _ = run(executor, verb, AgentCall("i", "p", SESSION, fresh_prompt=fresh("all of it")))
     assert result.code in (Code.SESSION_NOT_FOUND, Code.SESSION_IN_USE)
     assert len(runner.commands) == 3
 

@@ -21,6 +21,7 @@ from ostler.model.call import (
     ToolDenied,
     ToolReturned,
     ToolUsed,
+    UsageReported,
 )
 from ostler.model.command import Exit
 from ostler.model.usage import Usage
@@ -112,13 +113,16 @@ def test_tool_run_is_reported_in_order() -> None:
     assert events[0] == SessionStarted("5663f41a-ba2a-4efc-a718-f4b655dfb472", "claude-opus-5-5", "2.1.325")
     command = "echo hi > file.txt && cat file.txt"
     provided = Raw(b'{"command":"%b","description":"write file"}' % command.encode())
-    assert events[1:5] == [
+    shown = [event for event in events if not isinstance(event, UsageReported)]
+    assert shown[1:5] == [
         TextReceived("I will write it."),
         ToolUsed("Bash", command, "toolu_886de45d521845c49fbf", provided),
         ToolReturned("toolu_886de45d521845c49fbf", "hi"),
         TextReceived("Done."),
     ]
     assert result.usage == Usage(20, 10)
+    reported = [event.usage for event in events if isinstance(event, UsageReported)]
+    assert len(reported) > 1 and sum(reported, Usage()) == result.usage
     assert result.text == "Done."
 
 

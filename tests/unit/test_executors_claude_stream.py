@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from ostler.executors.claude.stream import ClaudeStream
-from ostler.model.call import AgentEvent, LineSkipped, SessionStarted, TextReceived, ToolReturned, ToolUsed
+from ostler.model.call import (
+    AgentEvent,
+    LineSkipped,
+    SessionStarted,
+    TextReceived,
+    ThinkingReceived,
+    ToolReturned,
+    ToolUsed,
+    UsageReported,
+)
 from ostler.model.usage import Usage
 
 
@@ -187,3 +196,19 @@ def test_no_stream_breaks_the_decoder(lines: list[bytes]) -> None:
     observed, events = decode(*lines)
     assert msgspec.json.encode(events)
     assert msgspec.json.encode(observed.usage)
+
+
+def test_tokens_are_reported_with_each_message() -> None:
+    """A message is printed once per block and counted once; the result adds what its messages lack."""
+    usage = b'"usage":{"input_tokens":9,"output_tokens":1,"cache_read_input_tokens":100}'
+    block = b'{"type":"assistant","message":{"id":"m-1",%b,"content":[{"type":"text","text":"x"}]}}' % usage
+    result = b'{"type":"result","usage":{"input_tokens":9,"output_tokens":40,"cache_read_input_tokens":100}}'
+    _, events = decode(block, block, block.replace(b"m-1", b"m-2"), result.replace(b":9,", b":18,"))
+    reported = [event.usage for event in events if isinstance(event, UsageReported)]
+    assert reported == [Usage(9, 1, 100), Usage(9, 1, 100), Usage(0, 38)]
+
+
+def test_thinking_is_reported_and_is_no_text() -> None:
+    """A block of thinking is an event of its own, and not a part of the answer."""
+    block = b'{"type":"assistant","message":{"content":[{"type":"thinking","thinking":"hm"}]}}'
+    assert decode(block)[1] == [ThinkingReceived("hm")]

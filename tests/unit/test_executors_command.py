@@ -52,7 +52,7 @@ def test_the_lines_of_the_output_stay_together(tmp_path: Path) -> None:
     page = AttemptPage(tmp_path / "page.md", Attempt(TaskId("t"), "key", "run", "test", 1, "mine", 0.0), "x")
     renderer, shown = LogRenderer(LogStyle()), list[str]()
     for event in (*texts, ToolUsed("Edit", "a.txt"), *texts):
-        page.write_event(event)
+        page.write_events([event])
         shown += renderer.render({"at": 0.0, "id": "", **msgspec.json.decode(msgspec.json.encode(event))})
     page.close()
     lines = ["one", "  two", "", "three"]

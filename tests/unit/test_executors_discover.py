@@ -54,6 +54,17 @@ def test_other_command_has_no_install_paths(tmp_path: Path) -> None:
     assert find_program("agent", "wrapper", {"PATH": ""}, (known,)) == Search(None, ("wrapper on PATH",))
 
 
+def test_the_path_has_no_parent_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sandbox has the directory of a program, and not the one before "..", nor the current one."""
+    known = program(tmp_path / "bin" / "agent")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for path in ("../bin", f"{tmp_path}/here/../bin", "../here/../bin"):
+        assert find_program("agent", "", {"PATH": path}).path == known
+        assert find_program("agent", "", {"OSTLER_AGENT_PATH": f"{path}/agent", "PATH": ""}).path == known
+        assert find_program("agent", f"{path}/agent", {"PATH": ""}).path == known
+
+
 def test_directory_is_no_program(tmp_path: Path) -> None:
     """A directory is not a program, and the error names it."""
     with pytest.raises(AgentUnavailable, match=f"{tmp_path} is a directory"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from fresh_prompts import fresh
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import AgentUnavailable, Code
 from ostler.executors.discover import PROGRAMS, AgentProgram
@@ -195,7 +196,7 @@ def test_lost_thread_is_replaced_by_a_new_one(tmp_path: Path) -> None:
     printed = b'{"type":"item.completed","item":{"type":"agent_message","text":"ok"}}'
     lines = [b'{"type":"thread.started","thread_id":"new-1"}', printed, usage]
     runner = twice(Exit(1, 0.5, stderr_tail="no rollout found for thread id x"), lines)
-    call = AgentCall("i", "go on", "old-1", fresh_prompt="all of it", session_usage=Usage(500, 500))
+    call = AgentCall("i", "go on", "old-1", fresh_prompt=fresh("all of it"), session_usage=Usage(500, 500))
     result, events = run(executor("codex", tmp_path, runner), "resume", call)
     assert (result.code, result.session_id, result.usage) == (None, "new-1", Usage(10, 5))
     assert result.duration_seconds == 1.5
@@ -323,7 +324,7 @@ def test_an_id_that_is_neither_found_nor_free_is_replaced(verb: str, tmp_path: P
             return Exit(1 if error else 0, 0.1, stderr_tail=error)
 
     made = executor("gemini", tmp_path, Runner())
-    result, events = run(made, verb, AgentCall("i", "p", ID, fresh_prompt="all of it"))
+    result, events = run(made, verb, AgentCall("i", "p", ID, fresh_prompt=fresh("all of it")))
     assert result.code is None
     last = commands[-1].argv
     assert len(commands) == 3 and ID not in last and "--session-id" in last

@@ -13,8 +13,17 @@ from hypothesis import strategies as st
 from ostler.executors import codex, copilot, cursor, gemini, opencode
 from ostler.executors.output import OutputFormat, StreamReader
 from ostler.executors.stream_state import StreamState
-from ostler.model.call import AgentCall, AgentEvent, LineSkipped, SessionStarted, ToolUsed
+from ostler.model.call import (
+    AgentCall,
+    AgentEvent,
+    LineSkipped,
+    SessionStarted,
+    ThinkingReceived,
+    TodosReported,
+    ToolUsed,
+)
 from ostler.model.command import Exit
+from ostler.model.todo import Todo
 
 FORMATS = {module.OUTPUT.program: module.OUTPUT for module in (codex, copilot, cursor, gemini, opencode)}
 TYPES = (
@@ -83,3 +92,15 @@ def test_session_that_could_be_an_option_is_not_taken(name: str) -> None:
     assert (observed.session_id, events) == ("", [])
     observed.start_session("ses_1")
     assert events == [SessionStarted("ses_1")]
+
+
+def test_codex_reports_its_todo_list_and_its_thoughts() -> None:
+    """A list is sent when it changes; a summary of the reasoning is not a message."""
+    items = [{"text": "read", "completed": True}, {"text": "write", "completed": False}]
+    events: list[AgentEvent] = []
+    observed = StreamReader(codex.OUTPUT, AgentCall("i", "p", "s-1"), events.append)
+    for kind in ("item.started", "item.updated", "item.completed"):
+        observed.read_line(json.dumps({"type": kind, "item": {"type": "todo_list", "items": items}}).encode())
+    thought = {"type": "item.completed", "item": {"type": "reasoning", "text": "hm"}}
+    observed.read_line(json.dumps(thought).encode())
+    assert events == [TodosReported((Todo("read", "completed"), Todo("write"))), ThinkingReceived("hm")]

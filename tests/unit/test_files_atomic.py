@@ -205,3 +205,12 @@ def test_a_planted_temporary_file_is_not_written_to(
         write(tmp_path / "file", b"new")
     assert victim.read_bytes() == b"precious"
     assert victim.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_directory_in_the_place_of_a_file_leaves_no_open_descriptor(tmp_path: Path) -> None:
+    """The write is refused; a descriptor for each attempt would use up those of a worker."""
+    (tmp_path / "state.yaml").mkdir()
+    before = len(os.listdir("/dev/fd"))
+    with pytest.raises(OstlerError):
+        atomic.write_changed_projection(tmp_path / "state.yaml", b"x")
+    assert len(os.listdir("/dev/fd")) == before

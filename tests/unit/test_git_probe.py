@@ -17,6 +17,7 @@ from ostler.errors import Code, GitError
 from ostler.files.layout import Layout
 from ostler.git import probe
 from ostler.git.probe import find_repository_fault
+from ostler.store.open_store import open_store
 
 
 @pytest.fixture
@@ -27,7 +28,8 @@ def world(tmp_path: Path) -> World:
 def make_services(world: World) -> StepServices:
     layout = Layout(world.project)
     layout.state.mkdir()
-    found: Any = SimpleNamespace(layout=layout, repository=world.repository, settings=Settings())
+    store = open_store(layout, Settings().store)
+    found: Any = SimpleNamespace(layout=layout, repository=world.repository, settings=Settings(), store=store)
     return cast("StepServices", found)
 
 

@@ -2,11 +2,19 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from pathlib import Path
 
 import pytest
 
-from ostler.git.worktree.trash import discard, empty_trash
+from ostler.git.worktree import trash
+from ostler.git.worktree.trash import (
+    checking_out,
+    discard,
+    empty_trash,
+    empty_trash_later,
+    wait_for_checkouts,
+)
 
 DEEP = 1500
 
@@ -84,3 +92,21 @@ def test_something_else_in_the_place_of_the_trash_goes(tmp_path: Path, kind: str
     assert not mess.exists() and os.listdir(outside) == ["precious"]
     assert trash.is_dir() and not trash.is_symlink()
     assert empty_trash(tmp_path) == 0 and os.listdir(trash) == []
+
+
+def test_nothing_is_deleted_beside_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The background waits until the checkout has ended, or for so long."""
+    monkeypatch.setattr(trash, "_LONGEST_WAIT_SECONDS", 30.0)
+    (tmp_path / "released" / "sub").mkdir(parents=True)
+    discard(tmp_path / "released", tmp_path)
+    with checking_out():
+        empty_trash_later(tmp_path)
+        time.sleep(0.1)
+        assert len(os.listdir(tmp_path / ".trash")) == 1
+    deadline = time.monotonic() + 30
+    while os.listdir(tmp_path / ".trash"):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    monkeypatch.setattr(trash, "_LONGEST_WAIT_SECONDS", 0.0)
+    with checking_out():
+        wait_for_checkouts()

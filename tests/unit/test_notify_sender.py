@@ -22,8 +22,9 @@ from ostler.notify.message import Message, NotDelivered, decode, delivery_id, di
 from ostler.notify.occasion import LimitDetails, Occasion, occasion_of
 from ostler.notify.program import _fill_in
 from ostler.notify.webhook import sign
-from ostler.store.outbox import Outbox, OutboxMessage
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.outbox import OutboxMessage
+from ostler.store.sqlite.journal import SqliteJournal
+from ostler.store.sqlite.store import SqliteStore
 from ostler.testing.virtual_clock import VirtualClock
 
 HOOK = NotifySettings(url="https://user:key@example.org/secret/path")
@@ -47,14 +48,22 @@ def layout(tmp_path: Path) -> Layout:
     """A store in which a task has just been completed."""
     layout = Layout(tmp_path)
     (layout.state / "locks").mkdir(parents=True)
-    with SqliteJournal(layout.database, create=True) as journal, Outbox(layout.database) as outbox:
+    store = SqliteStore(layout.database)
+    with store.open_journal(create=True) as journal, store.open_outbox() as outbox:
         outbox.register(["notify"], [target_id(HOOK)])
         journal.append(make_record(1, event=TaskCompleted()), make_row(1))
     return layout
 
 
+def make_sender(target: Refusing, layout: Layout, clock: VirtualClock) -> sender.NotificationSender:
+    store = SqliteStore(layout.database)
+    return sender.NotificationSender(
+        [HOOK], lambda _: target, lambda *_: dict(REPORTED), "shop", store, clock
+    )
+
+
 def left(layout: Layout) -> list[OutboxMessage]:
-    with Outbox(layout.database) as outbox:
+    with SqliteStore(layout.database).open_outbox() as outbox:
         return outbox.messages()
 
 
@@ -65,7 +74,9 @@ def test_it_gives_up_after_six_tries_in_an_hour(layout: Layout, monkeypatch: pyt
     target = Refusing(clock)
 
     async def carry() -> str:
-        office = sender.NotificationSender([HOOK], lambda _: target, lambda *_: dict(REPORTED), layout, clock)
+        office = sender.NotificationSender(
+            [HOOK], lambda _: target, lambda *_: dict(REPORTED), "p", SqliteStore(layout.database), clock
+        )
         work = asyncio.create_task(office.run())
         while not (found := left(layout)) or found[0].due_at is not None:
             await asyncio.sleep(0.01)
@@ -89,7 +100,9 @@ def test_the_end_of_a_run_waits_only_for_what_can_still_come(layout: Layout) -> 
     target = Refusing(clock)
 
     async def carry() -> str:
-        office = sender.NotificationSender([HOOK], lambda _: target, lambda *_: dict(REPORTED), layout, clock)
+        office = sender.NotificationSender(
+            [HOOK], lambda _: target, lambda *_: dict(REPORTED), "p", SqliteStore(layout.database), clock
+        )
         return await office.finish(5.0)
 
     printed = asyncio.run(carry())
@@ -106,12 +119,7 @@ def test_a_second_post_leaves_it_to_the_first(layout: Layout) -> None:
     first, second = Refusing(clock), Refusing(clock)
 
     async def carry() -> None:
-        offices = [
-            sender.NotificationSender(
-                [HOOK], lambda _, target=target: target, lambda *_: dict(REPORTED), layout, clock
-            )
-            for target in (first, second)
-        ]
+        offices = [make_sender(target, layout, clock) for target in (first, second)]
         assert await offices[0]._read_and_deliver()
         assert not await offices[1]._read_and_deliver()
         for office in reversed(offices):  # the first one owns it until it ends
@@ -163,9 +171,7 @@ def test_a_limit_is_named_with_its_account_and_the_tasks_that_wait(layout: Layou
         journal.notify(TASK, 1.0, [notice])
 
     async def carry() -> None:
-        office = sender.NotificationSender(
-            [HOOK], lambda _: Refusing(VirtualClock()), lambda *_: dict(REPORTED), layout, VirtualClock()
-        )
+        office = make_sender(Refusing(VirtualClock()), layout, VirtualClock())
         assert await office._read_and_deliver()
         await office.finish(0.0)
 

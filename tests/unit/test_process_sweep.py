@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 import uuid
+from collections.abc import Callable
 
 import pytest
 
+from ostler.process import sweep
 from ostler.process.sweep import find_marked_processes, kill_marked_processes
 from world import wait_until
 
@@ -46,6 +49,28 @@ def test_children_that_inherited_the_marker_are_ended(sleepers) -> None:
     assert kill_marked_processes(f"{store}:t1:1".__eq__) >= 2
     assert shell.wait(20) == -9
     assert kill_marked_processes(f"{store}:t1:1".__eq__) == 0
+
+
+def test_many_tasks_share_two_passes(sleepers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pass reads all processes of the machine; one that began before a request does not count for it."""
+    store, passes = uuid.uuid4().hex, list[int]()
+    left = [sleepers(f"{store}:t{number}:1") for number in range(3)]
+
+    def kill(matches: Callable[[str], bool]) -> int:
+        passes.append(kill_marked_processes(matches))
+        return passes[-1]
+
+    async def sweep_all() -> None:
+        shared = sweep.SharedSweep()
+        await asyncio.gather(*(shared.kill([f"{store}:t{number % 3}:1"]) for number in range(50)))
+        assert [process.wait(20) for process in left] == [-9] * 3
+        left.append(sleepers(f"{store}:late:1"))
+        await shared.kill([f"{store}:late:1"])
+
+    monkeypatch.setattr(sweep, "kill_marked_processes", kill)
+    asyncio.run(sweep_all())
+    assert left[-1].wait(20) == -9
+    assert len(passes) <= 3 and sum(passes) == 4
 
 
 def test_marker_of_a_name_that_only_ends_alike_is_not_ours(sleepers) -> None:

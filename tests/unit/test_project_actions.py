@@ -31,6 +31,7 @@ ENDED = {_S.COMPLETED, _S.APPROVED, _S.FAILED, _S.QUARANTINED, _S.CANCELLED, _S.
 OPEN = set(_S) - ENDED
 PARAMS: dict[str, dict[str, Any]] = {
     "reject": {"text": "in French"},
+    "message": {"text": "in French"},
     "skip": {"phase": "implement", "reason": "done by hand"},
     "rewind": {"phase": "implement"},
 }
@@ -39,6 +40,7 @@ ALLOWED: dict[str, set[TaskStatus]] = {
     "approve": {_S.NEEDS_REVIEW},
     "reject": {_S.NEEDS_REVIEW},
     "resume": {_S.PAUSED, _S.BLOCKED, _S.DEFERRED},
+    "message": set(),  # only while a call runs
     "retry": ENDED - {_S.COMPLETED, _S.APPROVED} | {_S.BLOCKED, _S.PAUSED, _S.DEFERRED},
     "pause": {_S.PENDING, _S.ASSIGNED, _S.REVISION, _S.IN_PROGRESS, _S.DEFERRED},
     "cancel": OPEN | {_S.CANCELLED},
@@ -46,6 +48,9 @@ ALLOWED: dict[str, set[TaskStatus]] = {
     "skip": OPEN,
     "rewind": set(_S) - {_S.APPROVED},
     "merge": {_S.COMPLETED},
+    "publish": {_S.COMPLETED},
+    "rebase": {_S.COMPLETED},
+    "undo": set(),  # only the decision before decides
     "archive": ENDED,
     "rm": set(_S) - {_S.IN_PROGRESS, _S.COMPLETED, _S.APPROVED},
     "purge": ENDED,
@@ -101,6 +106,15 @@ def test_a_pause_that_is_not_yet_applied_can_be_undone(new_state: State) -> None
     with pytest.raises(UsageError, match="nothing to resume"):
         decide("resume", running)
     assert decide("resume", replace(running, pause_requested=True)) == DecisionRecorded("resume")
+
+
+def test_a_message_needs_an_agent_that_works(new_state: State) -> None:
+    """While a call runs it is recorded; a task that is being paused names the command that takes a text."""
+    running = replace(new_state, status=_S.IN_PROGRESS, stage=Stage.READY)
+    assert decide("message", running) == DecisionRecorded("message", "in French")
+    with pytest.raises(UsageError) as refused:
+        decide("message", replace(running, pause_requested=True))
+    assert refused.value.hint == f"ostler resume {new_state.task} -m TEXT"
 
 
 @pytest.mark.parametrize("name", ["skip", "rewind"])
@@ -169,7 +183,8 @@ def test_an_action_outside_a_task_is_recorded(project: Project) -> None:
 
 def test_the_command_line_has_every_action() -> None:
     """`ostler --help` lists them with the summaries of the table; each has a flag per parameter."""
-    listed = {name: summary for name, (_, summary) in GROUPS["Decide"].items()}
+    own = {"review"}  # a command of its own, not a single action
+    listed = {name: summary for name, (_, summary) in GROUPS["Decide"].items() if name not in own}
     assert listed == {name: action.summary for name, action in ACTIONS.items()}
     for name, action in ACTIONS.items():
         command = make_command(name)

@@ -89,6 +89,20 @@ def test_agent_of_another_package_is_examined(tmp_path: Path, monkeypatch: pytes
     assert "bad" not in found and "gemini" in found
 
 
+def test_executors_of_the_settings_are_listed(tmp_path: Path) -> None:
+    """A program of your own is an agent too, and an agent works by the command that the settings name."""
+    path = fake_agent(tmp_path / "bin", "claude")
+    commands = {"mine": 'type = "command"\ncommand = "sh"', "claude": f'command = "{path}"'}
+    commands["lost"] = 'type = "command"\ncommand = "no-such-agent"'
+    text = "".join(f"[executors.{name}]\n{lines}\n" for name, lines in commands.items())
+    (tmp_path / "ostler.toml").write_text(text)
+    found = agents({"PATH": "", "HOME": str(tmp_path)}, tmp_path)
+    assert found["mine"] == Check("agent mine", True, "type command", "", False, "healthy")
+    assert found["claude"].ok and str(path) in found["claude"].detail
+    assert (found["lost"].ok, found["lost"].state, found["codex"].state) == (False, "not_found", "not_found")
+    assert found["lost"].fix
+
+
 def test_flag_that_is_gone_is_drift(tmp_path: Path) -> None:
     """The missing flags, the version and the fix."""
     check = agents(gemini(tmp_path, "0.99.0", GEMINI - {"--resume", "--skip-trust"}), tmp_path)["gemini"]

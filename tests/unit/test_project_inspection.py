@@ -303,6 +303,16 @@ def test_a_target_that_does_not_exist(repository: Path) -> None:
     assert line.startswith("e ostler.toml:2: git.target: there is no branch or commit 'mian'")
 
 
+def test_the_target_of_a_cluster_is_that_of_the_remote(repository: Path) -> None:
+    """A clone has only its default branch."""
+    settings = '[git]\ntarget = "develop"\n[engine]\nkind = "temporal"\naddress = "t.example.com:7233"\n'
+    settings += '[store]\nurl = "postgresql://db.example.com/x"\n[blobs]\nurl = "s3://x"\n'
+    [line] = publishing(repository, settings)
+    assert "there is no branch or commit 'develop'" in line
+    git(repository, "update-ref", "refs/remotes/origin/develop", "HEAD")
+    assert publishing(repository, settings) == []
+
+
 def test_lfs(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files under the filter cannot be committed without the program."""
     write(repository, {".gitattributes": "* text\n*.png filter=lfs -text\n"})

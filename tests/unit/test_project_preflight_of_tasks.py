@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from inspected_project import git, make_repository, write
+from ostler.config.load import load_settings
 from ostler.errors import Code, OstlerError, PreflightFailed, Problem, UsageError
-from ostler.model.task import Input, Output, Task
+from ostler.model.task import Input, Output, Task, explain_invalid_label
 from ostler.process import tool
 from ostler.project.inspection.refuse import refuse
 from ostler.project.preflight import check_new, check_ready, find_ready_tasks
@@ -62,6 +63,46 @@ def test_a_new_task_of_a_missing_agent_is_a_warning(tmp_path: Path) -> None:
         assert warning.severity == "warning" and "/nowhere/x" in warning.message
 
 
+CLUSTER = """[engine]
+kind = "temporal"
+address = "h:1"
+shared_root = true
+[store]
+url = "postgresql://h/x"
+[executors.claude]
+permissions = "skip"
+"""
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "refused"),
+    [
+        ('tier = "supervised"', True),
+        ('tier = "landlock"', True),
+        ('network = "on"', True),
+        ('tier = "supervised"\nallow_unsandboxed_skip = true', False),
+        ('tier = "auto"', False),
+        ('tier = "docker"\nimage = "x"', False),
+    ],
+)
+def test_a_cluster_refuses_an_agent_that_no_worker_may_start(
+    tmp_path: Path, sandbox: str, refused: bool
+) -> None:
+    """A new task and a run get one sentence, as on one machine; a worker may have what is missing here."""
+    with project(tmp_path) as local:
+        write(tmp_path, {"ostler.toml": f"{CLUSTER}[sandbox]\n{sandbox}\n"})
+        loaded = load_settings(tmp_path, local.environ)
+        opened = Project(local.layout, lambda: loaded, local.journal, local.environ, local.store)
+        task = Task("t", id="one", executor="claude")
+        for check in (lambda: check_new(opened, task), lambda: check_ready(opened, [task])):
+            if not refused:
+                check()
+                continue
+            with pytest.raises(PreflightFailed, match="lets the agent do anything on this machine") as caught:
+                check()
+            assert (caught.value.code, caught.value.exit) == (Code.SANDBOX_UNAVAILABLE, 2)
+
+
 def test_a_phase_of_a_task_that_resembles_a_known_one_is_a_warning(tmp_path: Path) -> None:
     """Any name is allowed, with the general template."""
     with project(
@@ -108,7 +149,7 @@ def test_a_task_that_lacks_something_is_refused_alone(repository: Path) -> None:
 
 
 def test_the_preflight_of_a_run_starts_only_git(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three calls of git, as many as before the preflight; with pull requests also three."""
+    """Two calls of git, also with pull requests; the settings of the repository are read from its file."""
     started: list[list[str]] = []
     run = tool._run_once
     monkeypatch.setattr(tool, "_run_once", lambda argv, *rest: started.append(argv) or run(argv, *rest))
@@ -120,7 +161,7 @@ def test_the_preflight_of_a_run_starts_only_git(repository: Path, monkeypatch: p
         task = opened.add(Task("t"))
         started.clear()
         check_ready(opened, [task])
-    assert [argv[:2] for argv in started] == [["git", "rev-parse"], ["git", "config"], ["git", "rev-parse"]]
+    assert [argv[:2] for argv in started] == [["git", "rev-parse"], ["git", "rev-parse"]]
 
 
 def test_one_error_keeps_its_code_and_hint() -> None:
@@ -148,6 +189,13 @@ def test_a_run_without_its_named_sandbox_is_refused(repository: Path) -> None:
             except PreflightFailed as error:
                 found.append(error.code)
         assert found == expected
+
+
+@pytest.mark.parametrize("label", ["GPU", "a b", "a.b", "-a", "x" * 33, "é", "a\n"])
+def test_a_label_that_no_worker_can_have(label: str) -> None:
+    """It is part of the name of a queue: short words of letters and digits."""
+    assert explain_invalid_label(label).startswith(f"invalid label {label!r}: expected up to 32")
+    assert explain_invalid_label("linux-x64_2") == ""
 
 
 def test_a_pool_that_does_not_exist_is_a_warning(tmp_path: Path) -> None:

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from ostler.model.ids import TaskId
+from ostler.model.task import Task
 from ostler.project.project import Project
+from ostler.project.scheduled_runs import find_schedule, list_schedules, start_now
 from ostler.project.schedules import Scheduler, add_scheduled_tasks, find_schedules
+from ostler.views.schedules import ScheduledRun
 
 SIX = datetime(2026, 11, 16, 6, 0, tzinfo=UTC).timestamp()  # a Monday
 TASK = '---\ntitle: Tidy up\nschedule: "{line}"\n---\n\nAll of it.\n'
@@ -137,3 +141,24 @@ def test_many_workers_begin_it_once(project: Project) -> None:
     with ThreadPoolExecutor(6) as threads:
         assert sum(threads.map(work, range(6))) == 3
     assert len(project.journal.rows()) == 3
+
+
+def test_the_list_has_the_last_run_of_each_schedule(root: Path, project: Project) -> None:
+    """The newest one that the schedule itself started; a task with such a name does not count."""
+    write(root, ".agents/pipelines/weekly.yaml", PIPELINE)
+    project.add(Task("Tidy up", id=TaskId("tidy-up-209911160600")))
+    assert {one.name: one.last for one in list_schedules(project, SIX).schedules} == {
+        "tidy": None,
+        "weekly": None,
+    }
+    for kind, name in (("task", "tidy"), ("pipeline", "weekly")):
+        scheduled = find_schedule(project, kind, name)
+        assert scheduled is not None
+        assert start_now(project, scheduled, SIX - 3600)
+        assert start_now(project, scheduled, SIX + 1)
+        assert start_now(project, scheduled, SIX + 59) == []  # in the same minute
+    last = {one.name: one.last for one in list_schedules(project, SIX).schedules}
+    at = "2026-11-16T06:00:00.000Z"
+    assert last["tidy"] == ScheduledRun(at, "pending", "tidy-up-202611160600", None)
+    assert last["weekly"] == ScheduledRun(at, "pending", None, "weekly-202611160600")
+    assert find_schedule(project, "task", "weekly") is None

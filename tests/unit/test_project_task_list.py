@@ -13,6 +13,7 @@ from ostler.model.event import TaskClaimed
 from ostler.model.notice import ToolUsedNotice
 from ostler.model.task import Task
 from ostler.project.project import Project
+from ostler.project.tasks.change_sizes import ChangeSizes
 from ostler.project.tasks.task_list import TaskQuery, read_page
 from ostler.views.live import Live
 
@@ -32,9 +33,9 @@ def test_a_task_without_a_run_waits(project: Project) -> None:
     held = try_lock(project.layout.lock(carried))
     assert held is not None
     with held:
-        running = read_page(project, TaskQuery(("in_progress",)), Live()).view
-        waiting = read_page(project, TaskQuery(("pending",)), Live()).view
-    assert [(row.id, row.group, row.activity) for row in running.tasks] == [(carried, "running", "Edit a.py")]
+        running = read_page(project, TaskQuery(("in_progress",)), Live(), ChangeSizes()).view
+        waiting = read_page(project, TaskQuery(("pending",)), Live(), ChangeSizes()).view
+    assert [(row.id, row.group, row.activity) for row in running.tasks] == [(carried, "running", "edit a.py")]
     assert [(row.id, row.group, row.activity) for row in waiting.tasks] == [(left, "waiting", "")]
     assert (running.total, running.counts.running, running.counts.waiting) == (1, 1, 1)
 
@@ -43,9 +44,9 @@ def test_what_a_task_waits_for_is_reported(project: Project) -> None:
     """Also when the dependency is on another page."""
     first = project.add(Task("First")).id
     second = project.add(Task("Second", after=(first,))).id
-    page = read_page(project, TaskQuery(sort="created", limit=1), Live())
+    page = read_page(project, TaskQuery(sort="created", limit=1), Live(), ChangeSizes())
     assert [(row.id, row.waits_for) for row in page.view.tasks] == [(second, (first,))]
-    rest = read_page(project, TaskQuery(sort="created", limit=1, after=page.last), Live())
+    rest = read_page(project, TaskQuery(sort="created", limit=1, after=page.last), Live(), ChangeSizes())
     assert [row.id for row in rest.view.tasks] == [first]
     assert rest.last == ()
 
@@ -53,4 +54,4 @@ def test_what_a_task_waits_for_is_reported(project: Project) -> None:
 def test_the_position_is_from_before_the_look(project: Project) -> None:
     """A reader of the feed from this position misses nothing."""
     project.add(Task("First"))
-    assert read_page(project, TaskQuery(), Live()).view.position == project.journal.position()
+    assert read_page(project, TaskQuery(), Live(), ChangeSizes()).view.position == project.journal.position()

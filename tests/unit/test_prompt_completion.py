@@ -10,6 +10,7 @@ from ostler.prompt.answer import Mark
 from ostler.prompt.completion import (
     check_phase_completion,
     read_document_mark,
+    read_final_words,
     strip_final_mark,
     strip_marks,
 )
@@ -41,6 +42,7 @@ DONE, MORE, WHY = Mark("complete"), Mark("continue"), Mark("blocked", "no key")
         ("<phase_blocked>no key</phase_blocked> solved. <phase_complete>true</phase_complete>", DONE),
         ("<phase_blocked> or <phase_blocked>no key</phase_blocked>", WHY),
         ("<phase_blocked>no <b>key</b></phase_blocked>", Mark("blocked", "no <b>key</b>")),
+        ("<phase_blocked>`a<b`?\n```\nx\n```\n</phase_blocked>", Mark("blocked", "`a<b`?\n```\nx\n```")),
         ("```\n<phase_complete>true</phase_complete>\n```", None),
         ("~~~xml\n<phase_complete>true</phase_complete>\n~~~\n", None),
         ("```\nunclosed <phase_complete>true</phase_complete>", None),
@@ -131,6 +133,7 @@ def test_only_the_mark_at_the_end_is_taken_off(text: str, expected: str) -> None
     [
         ("<phase_blocked>no key</phase_blocked>", WHY),
         ("# Prices\n\n<phase_blocked>no key</phase_blocked>\n", WHY),
+        ("<phase_blocked>drop `id`?</phase_blocked>", Mark("blocked", "drop `id`?")),
         ('{"status": "blocked", "reason": "no key"}', WHY),
         ('```json\n{"status": "blocked", "reason": "no key"}\n```', WHY),
         ('{"status": "blocked", "reason": "no key", "id": 3}', None),
@@ -162,3 +165,27 @@ def test_a_mark_that_never_ends_takes_no_time(piece: str) -> None:
     begun = time.monotonic()
     assert check_phase_completion(piece, "implement") is None
     assert time.monotonic() - begun < 20
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("Added a slug.\n\n<phase_complete>true</phase_complete>\n", "Added a slug."),
+        ("<implement_complete>true</implement_complete>", ""),
+        (
+            "Half done.\n<phase_blocked>reason: Which colour?</phase_blocked>",
+            "Half done.\nreason: Which colour?",
+        ),
+        ('{"status": "complete", "reason": "", "summary": "Rounded the prices."}', "Rounded the prices."),
+        ('{"status": "blocked", "reason": "Which colour?", "summary": ""}', "Which colour?"),
+        (
+            'I looked.\n\n```json\n{"status": "complete", "summary": "All 3 pass."}\n```\n',
+            "I looked.\n\nAll 3 pass.",
+        ),
+        ('Done.\n{"status": "blocked", "reason": "No key", "summary": ""}', "Done.\n\nNo key"),
+        ('The config is {"port": 80} now.', 'The config is {"port": 80} now.'),
+    ],
+)
+def test_the_final_words_have_no_marks_and_no_json(answer: str, words: str) -> None:
+    """What a person reads about the work is the agent's text, however the agent answers."""
+    assert read_final_words(answer) == words

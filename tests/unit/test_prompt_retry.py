@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostler.markdown import strip_code
+from ostler.markdown import blank_code
 from ostler.prompt.completion import check_phase_completion
 from ostler.prompt.retry import (
     Retry,
@@ -54,9 +54,9 @@ def test_the_prompt_gets_the_end_of_a_long_output() -> None:
 def test_no_output_breaks_out_of_its_block(output: str) -> None:
     """No fence in the output closes the block."""
     note = format_retry_note(Retry("test", "implement", 1, "it failed", output, "/t/file.md"), "implement")
-    assert "The full text is in /t/file.md." in strip_code(note)
+    assert "The full text is in /t/file.md." in blank_code(note)
     hidden = Retry("test", "implement", 1, "no", f"aax{output}aax")
-    assert "aax" not in strip_code(format_retry_note(hidden, "implement"))
+    assert "aax" not in blank_code(format_retry_note(hidden, "implement"))
 
 
 def test_marks_in_an_output_are_ignored() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ostler.errors import Code, OstlerError
-from ostler.sandbox.box import tiers
+from ostler.sandbox.box import self_test
 from ostler.sandbox.box.tiers import choose_tier
 
 REASON = "its self-test failed (connect)"
@@ -23,7 +23,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 def test_a_failed_self_test_is_not_used(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """`auto` works without a sandbox and names the reason; the named tier is an error."""
-    monkeypatch.setattr(tiers, "why_bubblewrap_fails", lambda program, namespaces: REASON)
+    monkeypatch.setattr(self_test, "why_bubblewrap_fails", lambda program, namespaces: REASON)
     found = choose_tier("auto", environ)
     assert (found.tier, found.verified, found.is_sandbox) == ("supervised", False, False)
     assert found.reason.endswith(REASON)
@@ -36,7 +36,7 @@ def test_a_failed_self_test_is_not_used(environ: dict[str, str], monkeypatch: py
 def test_root_needs_no_user_namespace(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Root uses bubblewrap without a user namespace if only that one works; another user does not."""
     monkeypatch.setattr(
-        tiers, "why_bubblewrap_fails", lambda program, namespaces: "" if namespaces == "root" else REASON
+        self_test, "why_bubblewrap_fails", lambda program, namespaces: "" if namespaces == "root" else REASON
     )
     monkeypatch.setattr("os.geteuid", lambda: 0)
     found = choose_tier("auto", environ)

@@ -79,6 +79,23 @@ def test_tokens_that_end_in_every_letter_are_found_in_two_lines() -> None:
             assert token not in write(line + b"next\n", len(line)), token
 
 
+def test_a_clean_chunk_is_searched_again_inside_of_a_key() -> None:
+    """The lines of a private key are harmless alone, so the chunk was found clean by itself."""
+    stream = RedactingStream()
+    lines = [b'{"text":"-----BEGIN RSA PRIVATE KEY-----"}\n', b'{"text":"MIIEpAIB' + b"q7Zk" * 12 + b'"}\n']
+    assert find_secrets(lines[1]) == []
+    written = stream.feed(lines[0]) + stream.feed(lines[1], is_clean=True) + stream.finish()
+    assert b"q7Zk" not in written and written.count(b"[redacted:private-key]") == 2
+
+
+def test_a_clean_chunk_is_searched_again_after_what_was_held_back() -> None:
+    """The two halves of a token are in two chunks."""
+    stream = RedactingStream()
+    assert stream.held == 0
+    written = stream.feed(b"see ghp_Q7w9Q7w9") + stream.feed(b"Q7w9" * 7 + b" \n", is_clean=True)
+    assert written + stream.finish() == b"see [redacted:github-token] \n"
+
+
 GITHUB = "ghp_" + "Q7w9" * 9
 
 

@@ -19,9 +19,16 @@ import pytest
 
 from ostler.model.call import ToolUsed
 from ostler.secrets.find import find_secrets
-from ostler.secrets.redact import redact_bytes, redact_struct, redact_text, redact_value
+from ostler.secrets.redact import (
+    redact_bytes,
+    redact_struct,
+    redact_structs,
+    redact_text,
+    redact_value,
+)
 from ostler.secrets.registry import SECRETS
 from ostler.secrets.rules import RULES
+from ostler.secrets.sequence import RedactingSequence
 from ostler.secrets.stream import RedactingStream
 from ostler.secrets.variables import list_secret_variables
 from secret_samples import list_samples
@@ -296,6 +303,21 @@ def test_values_keep_their_types() -> None:
     assert redact_value({"a": [PHRASE, 1]}) == {"a": ["[redacted:PHRASE]", 1]}
     assert redact_text(f"\ud800 {PHRASE}") == "\ud800 [redacted:PHRASE]"
     assert redact_struct(ToolUsed("Bash", f"\ud800 {PHRASE}")).detail == "\ud800 [redacted:PHRASE]"
+
+
+@pytest.mark.parametrize(("kind", "text"), [*SAMPLES, ("ACME", SECRET), ("PHRASE", PHRASE)])
+def test_texts_are_redacted_together_as_each_one_alone(kind: str, text: str) -> None:
+    """Also the same secret twice; clean texts stay the same objects, and so do values."""
+    redact = RedactingSequence().redact
+    clean = [f"{{{one}}}".encode() for one in BENIGN if find_secrets(f"{{{one}}}".encode()) == []]
+    texts = [clean[0], f'{{"a": {json.dumps(text)}}}'.encode(), *clean[1:], f'"{text}"'.encode()]
+    assert redact(texts) == [redact_bytes(one) for one in texts]
+    assert redact(texts)[1] != texts[1] and redact(texts)[-1] != texts[-1]
+    assert redact(clean) is clean
+    values = [ToolUsed("Bash", f"\ud800 {part}") for part in ("", text)]
+    assert [value for value, _ in redact_structs(values, redact)] == [
+        redact_struct(value) for value in values
+    ]
 
 
 def test_short_and_ordinary_values_are_not_registered() -> None:

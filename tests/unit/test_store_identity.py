@@ -14,11 +14,10 @@ import pytest
 
 from journal_values import TASK, make_record, make_row
 from ostler.errors import Code, StateError, UsageError
-from ostler.store.identity import Home
-from ostler.store.recovery.rescue import list_rescues, require_no_rescue
-from ostler.store.sqlite import SqliteJournal
-from ostler.store.sqlite_ledger import SqliteLedger
-from ostler.store.writer import GroupWriter
+from ostler.store.sqlite.identity import Home
+from ostler.store.sqlite.journal import SqliteJournal
+from ostler.store.sqlite.recovery.rescue import list_rescues, require_no_rescue
+from ostler.store.sqlite.store import SqliteStore
 
 
 def delete(path: Path) -> None:
@@ -89,7 +88,7 @@ def test_lost_journal_is_refused_for_ever(path: Path, name: str) -> None:
 def test_lost_ledger_is_refused(path: Path, name: str) -> None:
     """The check is part of each transaction of the file, not only of those of the journal."""
     SqliteJournal(path, create=True).close()
-    ledger = SqliteLedger(path)
+    ledger = SqliteStore(path).open_ledger()
     ledger.take_turn(("a", "b"), "a")
     LOSSES[name][0](path)
     with pytest.raises(StateError) as caught:
@@ -184,7 +183,7 @@ def test_an_overwritten_journal_is_rescued_if_all_of_it_is_in_memory(
     async def check() -> None:
         with SqliteJournal(path, create=True) as journal:
             fill(journal)
-        writer = GroupWriter(path, rescue_in=(tmp_path / "view",))
+        writer = SqliteStore(path, rescue_in=(tmp_path / "view",)).open_writer()
         assert await writer.append(make_record(FILLED + 1), make_row(FILLED + 1))
         if not is_cached:
             await writer._submit(lambda journal: journal._db.run("PRAGMA cache_size = 1"))
@@ -258,7 +257,7 @@ def test_what_cannot_be_recorded_is_rescued(path: Path, tmp_path: Path, name: st
     view = tmp_path / "view"
 
     async def check() -> None:
-        writer = GroupWriter(path, create=True, rescue_in=(view,))
+        writer = SqliteStore(path, rescue_in=(view,)).open_writer(create=True)
         assert await writer.append(make_record(1), make_row(1))
         LOSSES[name][0](path)
         for seq in (2, 3):
@@ -278,7 +277,7 @@ def test_nothing_is_rescued_into_a_deleted_project(path: Path, tmp_path: Path) -
     view = tmp_path / "project" / ".ostler"
 
     async def check() -> None:
-        writer = GroupWriter(path, create=True, rescue_in=(view,))
+        writer = SqliteStore(path, rescue_in=(view,)).open_writer(create=True)
         path.unlink()
         with pytest.raises(StateError):
             await writer.append(make_record(1), make_row(1))

@@ -1,4 +1,4 @@
-"""The contract of a Journal, checked on each: in memory, in SQLite, and through the GroupWriter."""
+"""The contract of a Journal, checked on each: in memory, in each database, and through a GroupWriter."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from ostler.model.ids import TaskId
 from ostler.model.notice import Notice, ParseError, PhaseStarted
 from ostler.model.usage import Usage
 from ostler.store.journal import Journal
-from ostler.store.sqlite import SqliteJournal
-from ostler.store.writer import GroupWriter
+from ostler.store.store import Store
 from ostler.testing.memory_journal import MemoryJournal
+from postgres_world import empty_store
+from stores import create_sqlite_store
 
 
 class ThroughLoop:
     """Writes through a GroupWriter and reads the committed records, as a run does."""
 
-    def __init__(self, path: Path) -> None:
-        self._writer = GroupWriter(path, create=True)
-        self._reader = SqliteJournal(path)
+    def __init__(self, store: Store) -> None:
+        self._writer = store.open_writer()
+        self._reader = store.open_journal()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._reader, name)
@@ -43,13 +44,13 @@ class ThroughLoop:
     def notify(self, task: TaskId, at: float, notices: Sequence[Notice]) -> None:
         asyncio.run(self._wait(lambda: self._writer.notify(task, at, notices)))
 
-    def begin(self, attempt: Attempt) -> int:
+    def begin_attempt(self, attempt: Attempt) -> int:
         return asyncio.run(self._wait(lambda: self._writer.begin_attempt(attempt)))
 
-    def learn(self, task: TaskId, number: int, session_id: str) -> bool:
+    def set_session(self, task: TaskId, number: int, session_id: str) -> bool:
         return asyncio.run(self._wait(lambda: self._writer.set_session(task, number, session_id)))
 
-    def end(self, attempt: Attempt) -> bool:
+    def end_attempt(self, attempt: Attempt) -> bool:
         return asyncio.run(self._wait(lambda: self._writer.end_attempt(attempt)))
 
     def close(self) -> None:
@@ -60,19 +61,21 @@ class ThroughLoop:
         return await write()
 
 
-def open_journal(kind: str, directory: Path) -> Journal:
-    match kind:
-        case "memory":
-            return MemoryJournal()
-        case "sqlite":
-            return SqliteJournal(directory / "ostler.db", create=True)
-        case _:
-            return ThroughLoop(directory / "ostler.db")  # pyright: ignore[reportReturnType]
+KINDS = ("memory", "sqlite", "sqlite loop", "postgres", "postgres loop")
 
 
-@pytest.fixture(params=["memory", "sqlite", "loop"])
+def open_journal(kind: str, directory: Path, request: pytest.FixtureRequest) -> Journal:
+    """Return an empty journal of this kind."""
+    if kind == "memory":
+        return MemoryJournal()
+    store = empty_store(request.getfixturevalue("postgres_server")) if "postgres" in kind else None
+    store = store or create_sqlite_store(directory / "ostler.db")
+    return ThroughLoop(store) if "loop" in kind else store.open_journal()  # pyright: ignore[reportReturnType]
+
+
+@pytest.fixture(params=KINDS)
 def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
-    opened = open_journal(request.param, tmp_path)
+    opened = open_journal(request.param, tmp_path, request)
     yield opened
     opened.close()
 
@@ -114,6 +117,21 @@ class TestAppend:
         journal.append(make_record(2), make_row(2))
         assert journal.row(TASK) == make_row(2)
 
+    def test_active_tasks(self, journal: Journal) -> None:
+        """A task that waits for a person is left out, unless the end of another task may continue it."""
+        waiting = replace(make_row(1), status="needs_review")
+        blocked = replace(make_row(1, OTHER), status="blocked")
+        journal.append(make_record(1), waiting)
+        journal.append(make_record(1, OTHER), blocked)
+        assert journal.active_rows() == []
+        dependent = replace(make_row(2, OTHER), status="blocked", after=(TASK,))
+        journal.append(make_record(2, OTHER), dependent)
+        assert journal.active_rows() == [dependent]
+        revised = replace(make_row(2), status="revision")
+        journal.append(make_record(2), revised)
+        assert journal.active_rows() == [revised, dependent]
+        assert journal.open_rows() == [revised, dependent]
+
     def test_statuses_of_some_tasks(self, journal: Journal) -> None:
         """The requested tasks that exist, whether anything is left to do or not."""
         journal.append(make_record(1), replace(make_row(1), status="completed", open=False))
@@ -121,6 +139,27 @@ class TestAppend:
         assert journal.statuses([TASK, TaskId("gone-1")]) == {TASK: "completed"}
         assert journal.statuses([OTHER, TASK]) == {TASK: "completed", OTHER: "pending"}
         assert journal.statuses([]) == {}
+
+    def test_recorded_tasks(self, journal: Journal) -> None:
+        """The tasks with a new record, once each; a notice is none."""
+        for task in (TASK, OTHER):
+            journal.append(make_record(1, task), make_row(1, task))
+        first = journal.recorded_tasks(0)
+        assert first == ({TASK, OTHER}, journal.position())
+        journal.notify(TASK, 1.0, [ParseError("not JSON")])
+        second = journal.recorded_tasks(first.position)
+        assert second == (set(), first.position + 1)
+        for seq in (2, 3):
+            journal.append(make_record(seq, OTHER), make_row(seq, OTHER))
+        assert journal.recorded_tasks(second.position) == ({OTHER}, second.position + 2)
+
+    def test_named_rows(self, journal: Journal) -> None:
+        """In the order of their names; unknown ones are left out."""
+        for name in ("a-1111", "b-2222", "c-3333"):
+            journal.append(make_record(1, TaskId(name)), make_row(1, TaskId(name)))
+        wanted = [TaskId(name) for name in ("c-3333", "z-9999", "a-1111")]
+        assert [row.id for row in journal.named_rows(wanted)] == ["c-3333", "a-1111"]
+        assert journal.named_rows([]) == []
 
     def test_read_after(self, journal: Journal) -> None:
         """Only records newer than `after` are read, in order."""
@@ -288,15 +327,15 @@ class TestAttempts:
 names = st.tuples(st.sampled_from([TASK, OTHER]), st.integers(1, 4), st.integers(0, 9))
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
-def test_append_is_compare_and_set(kind: str) -> None:
+@pytest.mark.parametrize(("kind", "count"), [("memory", 40), ("sqlite", 40), ("postgres", 10)])
+def test_append_is_compare_and_set(kind: str, count: int, request: pytest.FixtureRequest) -> None:
     """Of any series of appends, exactly the first of each (task, seq) is stored and visible."""
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=count, deadline=None)
     @given(st.lists(names, max_size=20))
     def check(tries: list[tuple[TaskId, int, int]]) -> None:
         with TemporaryDirectory() as directory:
-            journal = open_journal(kind, Path(directory))
+            journal = open_journal(kind, Path(directory), request)
             won: dict[tuple[TaskId, int], str] = {}
             for task, seq, value in tries:
                 record = make_record(seq, task, TaskClaimed(str(value)))

@@ -14,8 +14,8 @@ from ostler.model.limits.limit import Closed, Open, Probe
 from ostler.model.limits.window import Window
 from ostler.store.accounts.file import FILE_NAME
 from ostler.store.accounts.sqlite import SqliteAccounts
-from ostler.store.schema import empty_store
-from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.store.sqlite.schema import empty_store
+from ostler.store.sqlite.store import SqliteStore
 
 CALLERS = ("ada", "bob")
 CODE = Code.RATE_LIMITED
@@ -32,7 +32,7 @@ class Machine(RuleBasedStateMachine):
         self.directory = tempfile.TemporaryDirectory()
         path = Path(self.directory.name, "ostler.db")
         path.write_bytes(empty_store())
-        self.ledgers = {caller: SqliteLedger(path) for caller in CALLERS}
+        self.ledgers = {caller: SqliteStore(path).open_ledger() for caller in CALLERS}
         self.accounts = {caller: SqliteAccounts(path.with_name(FILE_NAME)) for caller in CALLERS}
         self.now = 1_700_000_000
 

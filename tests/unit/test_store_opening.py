@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -13,8 +14,8 @@ import pytest
 
 from journal_values import TASK, make_record, make_row
 from ostler.errors import Code, StateError, UsageError
-from ostler.store import schema
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite import schema
+from ostler.store.sqlite.journal import SqliteJournal
 
 
 @pytest.fixture
@@ -89,8 +90,8 @@ def flip_header(path: Path) -> None:
 
 
 def flip_schema(path: Path) -> None:
-    data = path.read_bytes()
-    _overwrite(path, data.index(b"CREATE TABLE feed"), b"CREATE TABLE f\xffed")
+    for found in re.finditer(b"CREATE TABLE feed", path.read_bytes()):  # also what a split page has left
+        _overwrite(path, found.start(), b"CREATE TABLE f\xffed")
 
 
 def flip_pages(path: Path) -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from journal_values import TASK, make_attempt, make_record, make_row
 from ostler.model.event import TaskClaimed
 from ostler.model.notice import AgentWarned
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite.journal import SqliteJournal
 
 TOKEN = "ghp_" + "Q7w9" * 9
 

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from journal_values import TASK, make_attempt, make_record, make_row
 from ostler.store import codec
-from ostler.store.schema import APPLICATION_ID, MIGRATIONS, newest_version
-from ostler.store.sqlite import SqliteJournal
-from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.store.sqlite.journal import SqliteJournal
+from ostler.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, newest_version
+from ostler.store.sqlite.store import SqliteStore
 
 # Version 1 as it was released; written out, so that an edit of the released migration is detected.
 FIRST = """
@@ -100,7 +100,7 @@ def test_an_attempt_that_was_cut_off_ends_when_that_is_noticed(first: Path) -> N
 
 def test_the_ledger_brings_it_forward_too(first: Path) -> None:
     """The first process that opens the store migrates it."""
-    ledger = SqliteLedger(first)
+    ledger = SqliteStore(first).open_ledger()
     assert ledger.take_retry(1.0, 5)
     assert ledger.count_retries(1.0) == 1
     ledger.close()
@@ -117,8 +117,8 @@ def test_sums_of_a_day_read_the_index_alone(first: Path) -> None:
 @pytest.mark.parametrize("step", ["before the commit", "after it"])
 def test_kill_while_migrating(first: Path, step: str) -> None:
     """kill -9 leaves version 1 or the newest, complete, and the next start continues from there (B18)."""
-    code = "import sys, pathlib; from ostler.store.sqlite_ledger import SqliteLedger as L"
-    code += "; ledger = L(pathlib.Path(sys.argv[1])); ledger.take_retry(1.0, 5)"
+    code = "import sys, pathlib; from ostler.store.sqlite.store import SqliteStore as S"
+    code += "; ledger = S(pathlib.Path(sys.argv[1])).open_ledger(); ledger.take_retry(1.0, 5)"
     point = "store.migrate:kill" if step == "before the commit" else "ledger.write:kill"
     done = subprocess.run(
         [sys.executable, "-c", code, str(first)], env=os.environ | {"OSTLER_FAILPOINT": point}, check=False

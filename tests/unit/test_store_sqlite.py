@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ from journal_values import OTHER, TASK, make_attempt, make_record, make_row
 from ostler.errors import Code, OstlerError, StateError
 from ostler.files import failpoint
 from ostler.model.notice import ParseError
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite.journal import SqliteJournal
 
 
 @pytest.fixture
@@ -28,6 +29,14 @@ def journal(path: Path) -> Iterator[SqliteJournal]:
     with SqliteJournal(path, create=True, busy_timeout_seconds=0.1) as journal:
         yield journal
     failpoint.arm("")
+
+
+def test_a_journal_that_is_closed_twice(path: Path) -> None:
+    """`with Ostler(project)` closes the journal of the project, which may be in a `with` of its own."""
+    journal = SqliteJournal(path, create=True)
+    journal.close()
+    assert not path.with_name("ostler.db-wal").exists()
+    journal.close()
 
 
 def test_locked_longer_than_the_timeout(path: Path, journal: SqliteJournal) -> None:
@@ -134,15 +143,23 @@ def test_unreadable_event_is_refused(path: Path, journal: SqliteJournal) -> None
 )
 def test_queries_use_an_index(journal: SqliteJournal, query: str) -> None:
     """No repeated query of a run reads a whole table."""
-    from ostler.store import sqlite
+    from ostler.store import sql_journal
 
-    sql = getattr(sqlite, query)
-    values = (1,) * {"_SELECT_RECORDS": 2, "_SELECT_FEED": 2, "_SELECT_FEED_OF_TASK": 3}.get(query, 1)
+    sql = getattr(sql_journal, query)
+    values = (1,) * len(set(re.findall(r"\$\d+", sql)))
     plan = journal._db.connection.execute(f"EXPLAIN QUERY PLAN {sql}", values).fetchall()
     assert not [row[3] for row in plan if str(row[3]).startswith("SCAN")]
 
 
+def test_open_tasks_are_read_from_their_index(journal: SqliteJournal) -> None:
+    """The tasks that ended are not read."""
+    from ostler.store.sql_journal import _SELECT_OPEN_TASKS
+
+    plan = journal._db.query(f"EXPLAIN QUERY PLAN {_SELECT_OPEN_TASKS}")
+    assert plan[0][3] == "SCAN task USING INDEX open_tasks"
+
+
 def test_reading_needs_no_event_loop() -> None:
     """`ostler status` does not import asyncio."""
-    code = "import sys, ostler.store.sqlite; sys.exit('asyncio' in sys.modules)"
+    code = "import sys, ostler.store.sqlite.journal; sys.exit('asyncio' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -30,9 +30,9 @@ from ostler.model.state import Ending, GateState, PhaseState, State
 from ostler.model.task import Input, Output, PipelineMember, Task
 from ostler.model.usage import Usage
 from ostler.notify.message import Message
-from ostler.store import renames, schema
-from ostler.store.outbox import Outbox
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite import renames, schema
+from ostler.store.sqlite.journal import SqliteJournal
+from ostler.store.sqlite.store import SqliteStore
 
 # An older version that had other names for a few of the present ones. Keys are old names.
 TAGS = {"task_taken": "task_claimed", "pause_over": "wait_ended"}
@@ -96,8 +96,11 @@ def present(tmp_path: Path) -> Path:
             state = evolve(state, record)
             journal.append(record, build_row(state), [WaitEnded("a free slot")])
         journal.begin_attempt(replace(make_attempt(), step=f"{TASK}/1.1/prepare"))
-    with Outbox(path) as outbox:
+    with SqliteStore(path).open_outbox() as outbox:
         outbox.register(["notify"], [])
+    db = apsw.Connection(str(path))
+    db.execute("UPDATE task SET status_since = updated_at").fetchall()  # an upgrade has nothing better
+    db.close()
     return path
 
 
@@ -136,10 +139,18 @@ def write_old_names(path: Path) -> None:
             assert db.changes(), (table, column)
     db.execute("DROP TRIGGER refuse_older_writers; ALTER TABLE feed DROP COLUMN version").fetchall()
     db.execute("DROP TABLE gate_control; DROP TABLE gate_acceptance").fetchall()
+    reviews = ("review", "review_draft", "review_resolved", "review_viewed")
+    db.execute("; ".join(f"DROP TABLE {name}" for name in reviews)).fetchall()
     db.execute("CREATE TABLE limit_window (provider TEXT)").fetchall()
     db.execute("DROP TABLE model_turn; DROP TABLE retry_report").fetchall()
     db.execute("ALTER TABLE identity DROP COLUMN home; ALTER TABLE identity DROP COLUMN file").fetchall()
-    db.execute("DROP INDEX listed_tasks; ALTER TABLE task DROP COLUMN archived_at").fetchall()
+    counts = ("added", "removed", "changed")
+    db.execute("; ".join(f"DROP TRIGGER count_{name}" for name in counts)).fetchall()
+    db.execute("DROP TABLE task_count; DROP INDEX queued_tasks; DROP INDEX dependent_tasks").fetchall()
+    db.execute("DROP INDEX listed_tasks; DROP INDEX inbox; ALTER TABLE task DROP COLUMN need").fetchall()
+    db.execute("ALTER TABLE task DROP COLUMN status_since").fetchall()
+    db.execute("ALTER TABLE task DROP COLUMN queued_at").fetchall()
+    db.execute("ALTER TABLE task DROP COLUMN archived_at").fetchall()
     db.execute("CREATE INDEX listed_tasks ON task (updated_at, id)").fetchall()
     db.pragma("user_version", RELEASED)
     db.close()
@@ -171,7 +182,7 @@ def upgrade_in_child(path: Path, failpoint: str = "") -> subprocess.Popen[str]:
     here = Path(__file__).parent
     code = (
         "import sys, pathlib; sys.path[:0] = sys.argv[2:]; import pytest, test_store_upgrade as t\n"
-        "t.example.__wrapped__(pytest.MonkeyPatch()); from ostler.store.sqlite import SqliteJournal\n"
+        "t.example.__wrapped__(pytest.MonkeyPatch()); from ostler.store.sqlite.journal import SqliteJournal\n"
         "print(SqliteJournal(pathlib.Path(sys.argv[1])).backup)"
     )
     return subprocess.Popen(

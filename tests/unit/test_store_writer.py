@@ -17,7 +17,8 @@ from ostler.files import failpoint
 from ostler.model.ids import TaskId
 from ostler.model.notice import ParseError
 from ostler.store import busy
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite.journal import SqliteJournal
+from ostler.store.sqlite.store import SqliteStore
 from ostler.store.writer import GroupWriter
 
 
@@ -48,7 +49,7 @@ def test_waiting_writes_share_a_commit(path: Path, monkeypatch: pytest.MonkeyPat
     """Two hundred writes that are queued together cost a few commits, not two hundred."""
 
     async def check() -> None:
-        writer = GroupWriter(path, create=True)
+        writer = SqliteStore(path).open_writer(create=True)
         commits = count_commits(writer, monkeypatch)
         assert await many(writer, 200) == [True] * 200
         assert sum(commits) == 200
@@ -64,7 +65,7 @@ def test_rivals_in_one_group(path: Path) -> None:
     """Of two writes of one seq in one commit the first is stored."""
 
     async def check() -> list[bool]:
-        writer = GroupWriter(path, create=True)
+        writer = SqliteStore(path).open_writer(create=True)
         answers = await asyncio.gather(*(writer.append(make_record(1), make_row(1)) for _ in range(5)))
         await writer.close()
         return answers
@@ -76,7 +77,7 @@ def test_order_is_kept(path: Path) -> None:
     """Notices that are not awaited are in the feed in their order."""
 
     async def check() -> None:
-        writer = GroupWriter(path, create=True)
+        writer = SqliteStore(path).open_writer(create=True)
         for number in range(50):
             writer.notify(TASK, float(number), [ParseError(str(number))])
         assert await writer.begin_attempt(make_attempt()) == 1
@@ -92,7 +93,7 @@ def test_close_writes_what_waits(path: Path) -> None:
     """Closing loses nothing, closing twice is allowed, and a closed writer raises."""
 
     async def check() -> None:
-        writer = GroupWriter(path, create=True)
+        writer = SqliteStore(path).open_writer(create=True)
         waiting = [writer.append(make_record(seq), make_row(seq)) for seq in range(1, 101)]
         await writer.close()
         assert [await done for done in waiting] == [True] * 100
@@ -108,7 +109,7 @@ def test_failed_commit_fails_its_whole_group(path: Path, action: str, code: Code
     """No waiter of a failed commit gets a result."""
 
     async def check() -> None:
-        writer = GroupWriter(path, create=True)
+        writer = SqliteStore(path).open_writer(create=True)
         failpoint.arm(f"journal.append:{action}")
         writes = [writer.append(make_record(1, task), make_row(1, task)) for task in (TASK, OTHER)]
         writer.notify(TASK, 1.0, [ParseError("x")])
@@ -127,14 +128,14 @@ def test_broken_disk_refuses_what_follows(path: Path) -> None:
     """After a failed flush the writer refuses, until a new one is opened."""
 
     async def check() -> None:
-        writer = GroupWriter(path, create=True)
+        writer = SqliteStore(path).open_writer(create=True)
         failpoint.arm("journal.append:eio")
         for _ in range(3):
             with pytest.raises(OstlerError) as caught:
                 await writer.append(make_record(1), make_row(1))
             assert caught.value.code is Code.STORAGE_ERROR
         await writer.close()
-        writer = GroupWriter(path)
+        writer = SqliteStore(path).open_writer()
         assert await writer.append(make_record(1), make_row(1))
         await writer.close()
 
@@ -145,7 +146,7 @@ def test_bad_write_does_not_hurt_its_neighbours(path: Path) -> None:
     """A write with a bug in it fails alone, and leaves no half of itself."""
 
     async def check() -> None:
-        writer = GroupWriter(path, create=True)
+        writer = SqliteStore(path).open_writer(create=True)
         bad = replace(make_row(1, OTHER), seq=1 << 80)
         answers = await asyncio.gather(
             writer.append(make_record(1), make_row(1)),
@@ -165,7 +166,7 @@ def test_cancelled_waiter(path: Path) -> None:
     """Cancelling a waiter has no effect on others; its write may be stored."""
 
     async def check() -> None:
-        writer = GroupWriter(path, create=True)
+        writer = SqliteStore(path).open_writer(create=True)
         cancelled, kept = (writer.append(make_record(seq), make_row(seq)) for seq in (1, 2))
         cancelled.cancel()
         assert await kept
@@ -180,7 +181,7 @@ def test_busy_journal_does_not_block_the_loop(path: Path) -> None:
     """
 
     async def check() -> None:
-        writer = GroupWriter(path, create=True, busy_timeout_seconds=0.1, wait_seconds=0.3)
+        writer = SqliteStore(path, busy_timeout_seconds=0.1).open_writer(create=True, wait_seconds=0.3)
         holder = apsw.Connection(str(path))
         holder.execute("BEGIN IMMEDIATE")
         write = writer.append(make_record(1), make_row(1))
@@ -204,7 +205,7 @@ def test_a_stop_request_ends_the_wait(path: Path, monkeypatch: pytest.MonkeyPatc
 
     async def check() -> None:
         stop = busy.StopRequest()
-        writer = GroupWriter(path, create=True, busy_timeout_seconds=0.1, stop=stop)
+        writer = SqliteStore(path, busy_timeout_seconds=0.1).open_writer(create=True, stop=stop)
         holder = apsw.Connection(str(path))
         holder.execute("BEGIN IMMEDIATE")
         write = writer.append(make_record(1), make_row(1))
@@ -223,14 +224,14 @@ def test_a_stop_request_ends_the_wait(path: Path, monkeypatch: pytest.MonkeyPatc
 def test_opening_errors_come_at_once(path: Path) -> None:
     """A writer for a missing journal raises before any thread starts."""
     with pytest.raises(UsageError):
-        GroupWriter(path)
+        SqliteStore(path).open_writer()
 
 
 def test_writer_is_durable(path: Path) -> None:
     """The connection that acknowledges flushes at every commit."""
 
     async def check() -> None:
-        writer = GroupWriter(path, create=True)
+        writer = SqliteStore(path).open_writer(create=True)
         assert writer._journal._db.connection.pragma("synchronous") == 2
         assert writer.store_id == writer._journal.store_id
         await writer.close()

@@ -98,9 +98,19 @@ def test_what_came_out(
 
 
 def test_counts_are_by_group() -> None:
-    """Tasks without a run count as waiting."""
-    counts = {"in_progress": 3, "pending": 2, "deferred": 1, "blocked": 4, "failed": 5, "approved": 6}
-    assert view_counts(counts, 1) == Counts(needs_you=4, running=2, waiting=4, done=6, ended=5)
+    """Tasks without a run count as waiting; failed ones need a person, paused ones do not."""
+    counts = {
+        "in_progress": 3,
+        "pending": 2,
+        "deferred": 1,
+        "blocked": 4,
+        "failed": 5,
+        "approved": 6,
+        "paused": 7,
+    }
+    needs = {"question": 4, "failed": 5, "paused": 7}
+    counted = Counts(needs_you=9, running=2, waiting=4, done=6, ended=5, paused=7)
+    assert view_counts(counts, 1, needs) == counted
 
 
 def test_which_statuses_a_query_means() -> None:

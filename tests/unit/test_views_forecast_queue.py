@@ -9,7 +9,8 @@ import pytest
 from forecasts import DAY, HOUR, NOW, forecast, past, room, text_of, waiting
 from ostler.clock import format_rfc3339
 from ostler.store.spending import next_day_start
-from ostler.views.forecast.needs import Need, PastTask
+from ostler.views.forecast.forecast import WaitingTask, make_forecast
+from ostler.views.forecast.needs import Estimator, Need, PastTask
 from ostler.views.forecast.schedule import Account, Capacity, QueuedTask, simulate
 from ostler.views.forecast.text import add_text
 
@@ -206,3 +207,23 @@ def test_a_cost_of_nothing_is_not_shown(usd: float, text: str) -> None:
     sentence = text_of(forecast(waiting(1), Capacity(1), *tasks))
     assert sentence.partition("done about ")[2].partition(" (")[0].removesuffix(text).count("$") == 0
     assert text in sentence
+
+
+def test_the_first_tasks_have_a_place_and_a_start() -> None:
+    """By priority and place, each when the one before is done; one that waits for a time has no place."""
+    tasks = [
+        WaitingTask("soon", "small", ("implement",), "P0", "2", NOW + 0.5),
+        WaitingTask("late", "small", ("implement",), "P0", "2", NOW + DAY),
+        WaitingTask("second", "small", ("implement",), "P2", "2"),
+        WaitingTask("first", "small", ("implement",), "P2", "1"),
+    ]
+    known = make_forecast(tasks, [], Estimator(past("small", 1, 2, 3)), Capacity(1), NOW)
+    assert known is not None
+    places = {"first": 1, "second": 2, "soon": None, "late": None}
+    assert {one.id: one.place for one in known.queue} == places
+    assert [one.id for one in known.queue] == ["first", "soon", "second", "late"]
+    assert known.queue[2].starts_at == format_rfc3339(NOW + 240)
+    unknown = make_forecast(tasks, [], Estimator([]), Capacity(1), NOW)
+    assert unknown is not None
+    assert {one.id: one.place for one in unknown.queue} == places
+    assert all(one.starts_at is None for one in unknown.queue)

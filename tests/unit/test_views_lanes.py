@@ -60,6 +60,6 @@ def test_a_wait_and_a_chore_are_known_by_when_they_began() -> None:
     lanes.apply(line("wait_started", reason="a place"), 6.0)
     assert (lanes.lanes[ID].began, lanes.lanes[ID].until) == (6.0, None)
     lanes.apply(line("tool_used", tool="Edit", detail="x.py"), 7.0)
-    assert (lanes.lanes[ID].activity, lanes.lanes[ID].began) == ("Edit x.py", None)
+    assert (lanes.lanes[ID].activity, lanes.lanes[ID].began) == ("edit x.py", None)
     lanes.apply(line("attempt_started", number=1), 8.0)
-    assert lanes.lanes[ID].activity == "Edit x.py"
+    assert lanes.lanes[ID].activity == "edit x.py"

@@ -12,7 +12,7 @@ from journal_values import OTHER, TASK, make_record, make_row
 from ostler.model.event import TaskClaimed, TaskReleased
 from ostler.model.ids import TaskId
 from ostler.model.notice import AgentWarned, ToolUsedNotice
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite.journal import SqliteJournal
 from ostler.views import live
 from ostler.views.live import Live
 
@@ -43,11 +43,11 @@ def test_what_ran_before_the_first_look_is_known(journal: SqliteJournal) -> None
     claim(journal, TASK, 1)
     use(journal, TASK, "a.py")
     looking = Live()
-    assert {task: lane.activity for task, lane in looking.lanes(journal).items()} == {TASK: "Edit a.py"}
+    assert {task: lane.activity for task, lane in looking.lanes(journal).items()} == {TASK: "edit a.py"}
     use(journal, TASK, "b.py")
     claim(journal, OTHER, 3)
     assert {task: lane.activity for task, lane in looking.lanes(journal).items()} == {
-        TASK: "Edit b.py",
+        TASK: "edit b.py",
         OTHER: "",
     }
     release(journal, TASK, 2)
@@ -62,9 +62,9 @@ def test_a_look_after_a_long_time_leaps(journal: SqliteJournal, monkeypatch: pyt
     journal.notify(OTHER, 1.0, [AgentWarned(str(number)) for number in range(60)])
     claim(journal, TASK, 1)
     use(journal, TASK, "a.py")
-    assert looking.lanes(journal)[TASK].activity == "Edit a.py"
+    assert looking.lanes(journal)[TASK].activity == "edit a.py"
     journal.notify(OTHER, 1.0, [AgentWarned(str(number)) for number in range(60)])
-    assert looking.lanes(journal)[TASK].activity == "Edit a.py"
+    assert looking.lanes(journal)[TASK].activity == "edit a.py"
     release(journal, TASK, 2)
     journal.notify(OTHER, 1.0, [AgentWarned(str(number)) for number in range(60)])
     assert looking.lanes(journal) == {}

@@ -61,7 +61,7 @@ def test_an_interrupted_task_is_simply_run() -> None:
 @pytest.mark.parametrize(
     ("status", "code", "commands"),
     [
-        ("needs_review", None, ("diff", "approve", "reject")),
+        ("needs_review", None, ("review", "approve", "reject")),
         ("paused", None, ("resume",)),
         ("paused", Code.ITERATION_LIMIT, ("log", "resume")),
         ("paused", Code.BUDGET_EXCEEDED, ("retry",)),
@@ -90,8 +90,8 @@ def test_a_paused_task_can_be_answered() -> None:
     ("phase", "kind", "verdict", "status", "step"),
     [
         ("spec", "human", "pending", "needs_review", "ostler log {id}   shows the answer of spec; then"),
-        ("spec", "human", "pass", "needs_review", "ostler diff {id}   and then"),  # publishing
-        ("implement", "human", "pending", "needs_review", "ostler diff {id}   and then"),
+        ("spec", "human", "pass", "needs_review", "ostler review {id}   or"),  # publishing
+        ("implement", "human", "pending", "needs_review", "ostler review {id}   or"),
         ("implement", "ai", "fail", "blocked", "ostler log {id}   shows the findings; then"),
         ("implement", "human", "pending", "blocked", "ostler diff {id}   and then"),  # by a timeout
         ("spec", "human", "fail", "blocked", "ostler log {id}   shows the answer of spec; then"),

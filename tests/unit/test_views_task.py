@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostler.engine.core.evolve import fold
+from ostler.engine.core.rules import RULES
 from ostler.errors import Code
 from ostler.model.attempt import Attempt
 from ostler.model.event import (
@@ -33,10 +34,12 @@ CREATED = TaskCreated(Task("Greet", id=ID, weight="trivial"), build_plan("trivia
 BEGUN: tuple[Event, ...] = (CREATED, TaskClaimed("r1"), TaskStarted())
 
 
-def view(*events: Event, attempts: int = 0, abandoned: bool = False) -> TaskView:
+def view(
+    *events: Event, attempts: int = 0, abandoned: bool = False, calls: dict[str, CallEnded] | None = None
+) -> TaskView:
     state = fold([Record(ID, n, float(n), event) for n, event in enumerate(events, 1)])
     begun = [Attempt(ID, "step", "r1", "implement", 1, "claude", 1.0, number=n + 1) for n in range(attempts)]
-    return view_task(build_row(state), begun, abandoned)
+    return view_task(build_row(state), begun, abandoned, calls=calls)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +50,13 @@ def test_only_the_newest_attempt_of_a_running_task_runs(abandoned: bool, statuse
     shown = view(*BEGUN, attempts=2, abandoned=abandoned)
     assert [attempt.status for attempt in shown.attempts] == statuses
     assert shown.attempts[0].code is Code.INTERRUPTED
+
+
+def test_a_running_attempt_has_no_verdict() -> None:
+    """It resumes a call whose earlier attempt was interrupted; that end is not its own."""
+    ended = {"step": CallEnded("implement", 1, "interrupted")}
+    assert view(*BEGUN, attempts=2, calls=ended).attempts[1].verdict is None
+    assert view(*BEGUN, attempts=2, calls=ended, abandoned=True).attempts[1].verdict == "interrupted"
 
 
 def test_the_iteration_shown_never_passes_the_last_one() -> None:
@@ -129,3 +139,19 @@ def test_the_phase_in_which_a_task_failed_is_failed() -> None:
     assert [one.status for one in view(*BEGUN).phases] == ["pending"]
     failed = TaskFailed(Code.AGENT_FAILED, "exited with status 3")
     assert [one.status for one in view(*BEGUN, ended, failed).phases] == ["failed"]
+
+
+def test_gates_that_checked_nothing_are_named_together() -> None:
+    """Whichever commit they belong to; a gate of another commit says so."""
+    gates = (Phase(one, 5, gate=Gate("auto")) for one in ("spec", "implement", "test", "validate"))
+    shown = view(
+        TaskCreated(Task("Greet", id=ID), Plan(tuple(gates)), RULES, "seed"),
+        *BEGUN[1:],
+        CheckpointMade("spec", "a" * 40),
+        GateDecided("spec", "auto", "not_checked", sha="a" * 40),
+        CheckpointMade("implement", "b" * 40),
+        GateDecided("implement", "command", "pass", sha="b" * 40),
+        GateDecided("test", "auto", "not_checked", sha="b" * 40),
+    )
+    assert shown.verdicts is not None
+    assert shown.verdicts.text == "implement: pass on bbbbbbbbbb; spec, test: not checked"

@@ -39,7 +39,7 @@ def test_a_wait_is_printed_once_and_again_when_it_is_over(caplog: pytest.LogCapt
         assert wait.pause()
     assert wait.pause() and wait.pause()
     wait.finish()
-    assert caplog.messages == ["waiting for x", "the wait is over after 0 s: waiting for x"]
+    assert caplog.messages == ["waiting for x", "the wait is over after 0 s: x"]
 
 
 def test_a_wait_has_a_limit() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from journal_values import OTHER, TASK
 from ostler.model.ids import TaskId
 from ostler.model.notice import AgentWarned
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite.journal import SqliteJournal
 from ostler.web.broadcaster import EventBroadcaster
 
 
@@ -27,6 +28,18 @@ def writer(path: Path) -> Iterator[SqliteJournal]:
         yield journal
 
 
+@contextmanager
+def broadcasting(path: Path) -> Generator[EventBroadcaster]:
+    """The broadcaster of a journal, whose threads end before the journal is closed."""
+    with SqliteJournal(path) as journal:
+        broadcaster = EventBroadcaster(journal, lambda: SqliteJournal(path))
+        try:
+            yield broadcaster
+        finally:
+            broadcaster.close()
+            broadcaster.close_threads()
+
+
 def write(journal: SqliteJournal, count: int, task: TaskId = TASK) -> None:
     journal.notify(task, 1.0, [AgentWarned(str(number)) for number in range(count)])
 
@@ -39,7 +52,7 @@ async def listen(
     async with asyncio.timeout(30):
         while after < until:
             mark = broadcaster.change_count
-            while lines := broadcaster.read(after, task):
+            while lines := await broadcaster.read(after, task):
                 after = lines[-1].position
                 received += [line.position for line in lines]
             if after < until:
@@ -53,8 +66,7 @@ def test_no_client_misses_a_line(path: Path, writer: SqliteJournal, bursts: list
     total = sum(bursts)
 
     async def play() -> list[list[int]]:
-        with SqliteJournal(path) as journal:
-            broadcaster = EventBroadcaster(journal)
+        with broadcasting(path) as broadcaster:
             clients = [asyncio.create_task(listen(broadcaster, after, total)) for after in (0, 0, total // 2)]
             for burst in bursts:
                 write(writer, burst)
@@ -71,8 +83,7 @@ def test_the_feed_of_one_task(path: Path, writer: SqliteJournal) -> None:
     """No lines of other tasks, from the shared page or from the store."""
 
     async def play() -> tuple[list[int], list[int]]:
-        with SqliteJournal(path) as journal:
-            broadcaster = EventBroadcaster(journal)
+        with broadcasting(path) as broadcaster:
             write(writer, 300, OTHER)
             write(writer, 2)
             far = asyncio.create_task(listen(broadcaster, 0, 302, TASK))
@@ -88,8 +99,7 @@ def test_without_clients_no_watcher_runs(path: Path, writer: SqliteJournal) -> N
     """The watcher ends with the last waiting client, and starts again with the next."""
 
     async def play() -> None:
-        with SqliteJournal(path) as journal:
-            broadcaster = EventBroadcaster(journal)
+        with broadcasting(path) as broadcaster:
             for position in (1, 2):
                 write(writer, 1)
                 assert await listen(broadcaster, position - 1, position) == [position]
@@ -104,8 +114,7 @@ def test_the_end_lets_everyone_go(path: Path) -> None:
     """Waiting clients are woken, and receive the end."""
 
     async def play() -> bool:
-        with SqliteJournal(path) as journal:
-            broadcaster = EventBroadcaster(journal)
+        with broadcasting(path) as broadcaster:
             while await broadcaster.wait_for_change(broadcaster.change_count, 0.05):
                 continue
             waiting = asyncio.create_task(broadcaster.wait_for_change(broadcaster.change_count, 60))

@@ -108,6 +108,8 @@ class CallEvents:
         self._plugins.notify(TaskRetry(task, attempt, failure.code, failure.message, seconds, model.name))
 
     def notify_agent_event(self, progress: CallProgress, model: ModelConfig, event: AgentEvent) -> None:
+        if getattr(self._plugins, "is_empty", False):  # an injected plugin manager need not have it
+            return
         if hook := create_event_hook(event, progress.request.task, model.name):
             self._plugins.notify(hook)
 

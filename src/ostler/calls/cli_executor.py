@@ -44,8 +44,7 @@ from ostler.process.protocol import CommandRunner
 from ostler.process.runner import DefaultCommandRunner
 from ostler.store.accounts.file import FILE_NAME
 from ostler.store.accounts.sqlite import SqliteAccounts
-from ostler.store.sqlite import SqliteJournal
-from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.store.open_store import create_store
 
 getLogger("ostler").addHandler(NullHandler())  # a library prints nothing by itself
 
@@ -80,14 +79,13 @@ class CliExecutor:
         plugins = PluginRegistry(logger) if plugins is None else plugins
         home = Path(home) if home else find_user_state(environ) or _find_temporary()
         make_private_dir(home)
-        SqliteJournal(home / "ledger.db", create=True).close()
         self.journal = MemoryAttemptJournal()
         self.selector = selector or ModelSelector(settings.selection.strategy, Random())  # noqa: S311
         self.calls_dir = home / "calls" / self.journal.store_id
         self._settings, self._logger, self._environ = settings, logger, environ
         self._processes = DefaultCommandRunner() if processes is None else processes
         self._registry = registry or ExecutorRegistry()
-        self._ledger = SqliteLedger(home / "ledger.db")
+        self._ledger = create_store(home / "ledger.db").open_ledger()
         self._accounts = SqliteAccounts(home / FILE_NAME)
         self.slots = slots or WorkerPool(settings.pools, clock)
         services = CallServices(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 from ostler.calls.models.slots import FairSemaphore, wait_for
 from ostler.clock import Clock
@@ -16,12 +18,20 @@ from ostler.process.cgroup import available_memory_mb
 from ostler.process.memory import estimate_memory_kb, list_descendants
 
 DEFAULT_FOOTPRINT_MB = 256  # of an agent, before one of its executor was measured
+_MEMINFO = Path("/proc/meminfo")
+_AVAILABLE = re.compile(rb"^MemAvailable: +(\d+) kB$", re.MULTILINE)
 _POLL_SECONDS = 0.5  # between two checks of the memory while a start waits for it
 
 
 def get_available_memory_mb() -> int | None:
     """Return the memory that can be used without swapping; None if the system does not report it."""
-    import psutil  # noqa: PLC0415  (status does not need it)
+    try:
+        found = _AVAILABLE.search(_MEMINFO.read_bytes())
+    except OSError:
+        found = None
+    if found is not None:
+        return int(found[1]) // 1024
+    import psutil  # noqa: PLC0415  (only where there is no /proc)
 
     try:
         return psutil.virtual_memory().available // 2**20

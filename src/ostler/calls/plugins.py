@@ -64,6 +64,11 @@ class PluginRegistry:
         return [*self._plugins]
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is no plugin, as in most projects."""
+        return not self._plugins
+
+    @property
     def disabled(self) -> builtins.list[str]:
         """The names of the plugins that failed too often."""
         return [name for name, plugin in self._plugins.items() if plugin.disabled]

@@ -11,6 +11,7 @@ from ostler.calls.plugins import PluginRegistry
 from ostler.calls.request import AnswerFormat
 from ostler.clock import Clock, format_rfc3339
 from ostler.files.atomic import make_private_dir, write_projection
+from ostler.model.call import FreshPrompt
 from ostler.model.model_config import ModelConfig
 from ostler.process.transcript import Transcript
 from ostler.secrets.redact import redact_bytes
@@ -18,6 +19,18 @@ from ostler.secrets.redact import redact_bytes
 PROMPTS = "prompts"
 CURRENT = "current-prompt.md"
 CHANGES = "prompt-changes.log"
+
+
+class BuiltOnce:
+    """The prompt of a new session: built when an executor asks for it, and kept."""
+
+    def __init__(self, build: FreshPrompt) -> None:
+        self._build = build
+        self.text = ""  # empty: no executor has asked for it
+
+    async def __call__(self) -> str:
+        self.text = self.text or await self._build()
+        return self.text
 
 
 class PromptBuilder:
@@ -33,21 +46,32 @@ class PromptBuilder:
         model: ModelConfig,
         continues_session: bool,
         answer_format: AnswerFormat | None = None,
-    ) -> tuple[str, str]:
-        """Return the prompt, and the one to send instead when the session is lost (empty: it is new)."""
-        request, source, fresh = progress.request, answer_format or progress.request, ""
+    ) -> tuple[str, BuiltOnce | None]:
+        """Return the prompt, and a function for the one of a new session, if the session is continued."""
+        request, source = progress.request, answer_format or progress.request
         failure = progress.previous_failure
-        if continues_session or progress.used_other_executor(model) or progress.has_lost_session(model):
+
+        async def build_fresh() -> str:
             text = await source.build_fresh_prompt(model.executor, failure, request.attempts)
-            fresh = self._plugins.with_capabilities(text)
-        prompt = self._plugins.with_capabilities(source.build_prompt(continues_session, failure))
-        if not continues_session and fresh:
-            prompt, fresh = fresh, ""
+            return self._plugins.with_capabilities(text)
+
+        if not continues_session and (
+            progress.used_other_executor(model) or progress.has_lost_session(model)
+        ):
+            prompt = await build_fresh()
+        else:
+            prompt = self._plugins.with_capabilities(source.build_prompt(continues_session, failure))
+        fresh = BuiltOnce(build_fresh) if continues_session else None
         if not progress.prompt_override.has_debugger:
             return prompt, fresh
-        # A prompt that a person wrote is also sent to a new session.
         sent = await self._ask_debugger(progress, model, prompt)
-        return sent, sent if fresh and sent != prompt else fresh
+        if fresh is None or sent == prompt:
+            return sent, fresh
+
+        async def repeat_written() -> str:
+            return sent
+
+        return sent, BuiltOnce(repeat_written)  # a prompt that a person wrote is also sent to a new session
 
     async def _ask_debugger(self, progress: CallProgress, model: ModelConfig, prompt: str) -> str:
         request, override = progress.request, progress.prompt_override
@@ -70,7 +94,7 @@ class PromptBuilder:
 def write_current(task_dir: Path, prompt: str) -> Path:
     """Write the prompt that is sent next to prompts/current-prompt.md (C68)."""
     folder = task_dir / PROMPTS
-    make_private_dir(folder)
+    make_private_dir(folder, durable=False)
     write_projection(folder / CURRENT, redact_bytes(prompt.encode("utf-8", "replace")))
     return folder / CURRENT
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from ostler.calls.attempts.session import AgentSession
-from ostler.calls.sandbox.workspace import Workspace
 from ostler.executors.protocol import Capabilities
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult
 from ostler.model.ids import TaskId
 from ostler.model.model_config import ModelPool
 from ostler.model.task import Priority
+
+if TYPE_CHECKING:
+    from ostler.calls.sandbox.workspace import Workspace
 
 BuildPrompt = Callable[[bool, str], str]
 """Returns the prompt; its arguments: whether the session is continued, and how the attempt before ended."""

@@ -16,15 +16,28 @@ from ostler.project.project import Project
 # Agents spend most of their time waiting for their provider.
 _JOBS_PER_CORE = 2
 
+
+def refuse_empty(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
+    """Return the value of an option; an empty one, such as that of an unset variable, would select all tasks.
+
+    Raises click.BadParameter.
+    """
+    if value == "":
+        raise click.BadParameter("it is empty", ctx, param)
+    return value or ""
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for scripts.")
 
 
-def open_project(flags: Mapping[str, object] | None = None, create: bool = False) -> Project:
+def open_project(
+    flags: Mapping[str, object] | None = None, create: bool = False, *, adds_tasks: bool = True
+) -> Project:
     """Open the project of the current directory; an upgrade of its journal is reported on stderr.
 
-    A new one is created with its first record.
+    A new one is created with its first record; on a server only by a command that adds tasks.
     """
-    project = Project.open(Path.cwd(), os.environ, flags, create, defer=True)
+    project = Project.open(Path.cwd(), os.environ, flags, create, defer=True, adds_tasks=adds_tasks)
     for note in project.notes:
         print_hint(note)
     return project
@@ -37,13 +50,15 @@ def open_for_reading() -> Generator[Project]:
     A project that a reading command creates would contain every directory below it.
     """
     if find_root(Path.cwd(), os.environ) is not None:
-        with open_project(create=True) as project:
+        with open_project(create=True, adds_tasks=False) as project:
             yield project
         return
     from tempfile import TemporaryDirectory  # noqa: PLC0415  (most commands run in a project)
 
     with TemporaryDirectory(prefix="ostler-") as place:
-        named = {**os.environ, "OSTLER_PROJECT": place}
+        # Nothing of it is written to a server that the settings of the user name.
+        alone = {"OSTLER_STORE__URL": "sqlite", "OSTLER_ENGINE__KIND": "local"}
+        named = {**os.environ, **alone, "OSTLER_PROJECT": place}
         with Project.open(Path(place), named, create=True) as project:
             yield project
 

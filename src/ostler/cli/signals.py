@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from ostler.cli.terminal.output import print_hint
@@ -31,10 +32,16 @@ class StoppableRun(Protocol):
 class SignalHandler:
     """Stops the run in good order on the first signal and ends the process on the second."""
 
-    def __init__(self, run: StoppableRun, stepper: Stepper | None = None) -> None:
+    def __init__(
+        self,
+        stop: Callable[[], None],
+        stepper: Stepper | None = None,
+        greeting: str = "Stopping; all work is kept.",
+    ) -> None:
         self.exit_code = 0
-        self._run = run
+        self._stop = stop
         self._stepper = stepper
+        self._greeting = greeting
         loop = asyncio.get_running_loop()
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)):
             # `nohup ostler run` ignores HUP, and so must the run.
@@ -51,10 +58,15 @@ class SignalHandler:
             os._exit(code)
         self.exit_code = code
         again = "  Press Ctrl-C again to stop at once." if sys.stderr.isatty() else ""
-        print_hint(f"Stopping; all work is kept.{again}")
-        self._run.project.journal.stop_request.set()
-        self._run.stop()
+        print_hint(f"{self._greeting}{again}")
+        self._stop()
 
     def is_reason(self, error: OstlerError) -> bool:
         """Return whether a run failed only because its stop could not be recorded in a locked journal."""
         return self.exit_code != 0 and error.code is Code.STATE_BUSY
+
+
+def stop_run(run: StoppableRun) -> None:
+    """Stop a run, also one that waits for a locked journal."""
+    run.project.journal.stop_request.set()
+    run.stop()

@@ -1,1 +1,1 @@
-"""Load and validate settings; each value remembers its source."""
+"""Load and validate settings; each value has its source."""

@@ -1,4 +1,4 @@
-"""Describe what a type expects, for error messages."""
+"""Describe what a type expects, for error messages; a type with a pattern has a title that describes it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 
 from msgspec import ValidationError, inspect
 
+from ostler.config.hidden import hide_passwords
 from ostler.config.literal import shorten, to_toml
 
 _BOUNDS = (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"))
@@ -22,8 +23,8 @@ def describe_expected(kind: Any) -> str:
 
 
 def describe_actual(value: object) -> str:
-    """Describe a value: short, in the notation of the file."""
-    return "a table" if isinstance(value, Mapping) else shorten(to_toml(value))
+    """Describe a value: short, in the notation of the file, without the password in an address."""
+    return "a table" if isinstance(value, Mapping) else shorten(hide_passwords(to_toml(value)))
 
 
 def explain_invalid(error: ValidationError) -> tuple[str, str]:
@@ -62,7 +63,7 @@ def _describe(info: inspect.Type) -> str:
         case inspect.FloatType():
             return "float" + _bounds(info)
         case inspect.StrType():
-            return "str" + _form(info)
+            return "str that is not empty" if info.min_length else "str"
         case _:
             return _describe_other(info)
 
@@ -78,7 +79,8 @@ def _describe_other(info: inspect.Type) -> str:
         case inspect.UnionType(types=types):
             return " or ".join(_describe(one) for one in types if not isinstance(one, inspect.NoneType))
         case inspect.Metadata(type=inner):
-            return _describe(inner)
+            more = cast("dict[str, str] | None", info.extra_json_schema)
+            return (more or {}).get("title") or _describe(inner)
         case _:
             return type(info).__name__.removesuffix("Type").lower()
 
@@ -88,12 +90,6 @@ def _bounds(info: inspect.IntType | inspect.FloatType) -> str:
         return f" from {info.ge} to {info.le}"
     limits = ((sign, getattr(info, name)) for name, sign in _BOUNDS)
     return " and".join(f" {sign} {limit}" for sign, limit in limits if limit is not None)
-
-
-def _form(info: inspect.StrType) -> str:
-    if info.pattern is not None:
-        return f" that matches {info.pattern}"
-    return " that is not empty" if info.min_length else ""
 
 
 def _values_of(info: inspect.LiteralType | inspect.EnumType) -> tuple[object, ...]:
@@ -107,7 +103,7 @@ def _choice(words: tuple[object, ...]) -> str:
     return listed if len(words) == 1 else f"one of {listed}"
 
 
-def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.65) -> str | None:
     """Return the most similar name without regard to case, if the ratio of difflib is at least `cutoff`."""
     from difflib import get_close_matches  # noqa: PLC0415  (needed for an error message only)
 

@@ -54,3 +54,11 @@ def _is_project(folder: Path) -> bool:
         )
     except OSError:  # a parent that is not readable
         return False
+
+
+def user_file(environ: Mapping[str, str]) -> Path | None:
+    """Return the path of the user's settings, whether it exists or not; None without a home directory."""
+    base, home = environ.get("XDG_CONFIG_HOME", ""), environ.get("HOME", "")
+    if base.startswith("/"):  # the XDG specification says that relative paths are ignored
+        return Path(base) / "ostler" / "config.toml"
+    return Path(home) / ".config" / "ostler" / "config.toml" if home else None

@@ -68,6 +68,17 @@ def parse_value(path: KeyPath, text: str) -> Any:
             raise UsageError(f"{key} is a table", f"set one of its keys: {', '.join(known)}")
 
 
+def convert_value(path: KeyPath, value: object) -> Any:
+    """Return a value that has a type already, such as one of JSON; raise UsageError if it is another one."""
+    kind = find_kind(path)
+    if not isinstance(shape_of(kind), Leaf):
+        raise UsageError(f"{format_key(path)} is a table", "set one of its keys")
+    found = validate(kind, value, lambda _: DEFAULT)
+    if found.errors:
+        raise UsageError(f"{format_key(path)}: {found.errors[0].reason}")
+    return found.values
+
+
 def _convert(kind: Any, key: str, text: str) -> Any:
     expected = describe_expected(kind)
     try:

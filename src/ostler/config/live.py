@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from ostler.config.find import PROJECT_FILE
+from ostler.config.find import PROJECT_FILE, user_file
 from ostler.errors import SettingsInvalid
 from ostler.secrets.registry import SECRETS
 
 if TYPE_CHECKING:
+    from ostler.config.cluster import StoreSettings
     from ostler.config.load import Loaded
 
 _Stamp = tuple[tuple[int, ...] | None, ...]
+_STORE_NAMES = ("OSTLER_STORE__", "STORE.")  # how variables and flags that set [store] begin
+_STORE_LINE = re.compile(rb"""^\s*\[?\s*["']?store\b""", re.MULTILINE)
 _MAX_KEYS = 5  # changed settings that the message names
 
 
@@ -44,11 +48,18 @@ class LiveSettings:
         self._register_secrets(loaded)
         return loaded
 
-    def _read_stamps(self) -> _Stamp:
-        from ostler.config.load import user_file  # noqa: PLC0415  (a list of tasks needs no settings)
+    def read_store(self) -> StoreSettings | None:
+        """Return [store]; None if nothing sets it: a list of tasks then needs no settings."""
+        names = (*self._environ, *self._flags)
+        is_set = any(name.upper().startswith(_STORE_NAMES) for name in names)
+        return self.read().settings.store if is_set or any(map(_sets_store, self._list_files())) else None
 
+    def _read_stamps(self) -> _Stamp:
+        return tuple(_read_stamp(path) for path in self._list_files())
+
+    def _list_files(self) -> list[Path]:
         files = (user_file(self._environ), self._root / PROJECT_FILE)
-        return tuple(_read_stamp(path) for path in files if path is not None)
+        return [path for path in files if path is not None]
 
     def _reload(self, before: Loaded | None) -> Loaded:
         from ostler.config.load import load_settings  # noqa: PLC0415
@@ -93,6 +104,14 @@ def _read_stamp(path: Path) -> tuple[int, ...] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _sets_store(path: Path) -> bool:
+    """Return whether a file may have a table [store]; reading it costs less than loading the settings."""
+    try:
+        return _STORE_LINE.search(path.read_bytes()) is not None
+    except OSError:
+        return False
 
 
 def _list_changed(before: Loaded, after: Loaded) -> list[str]:

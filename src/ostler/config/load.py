@@ -14,7 +14,7 @@ from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
 from ostler.config.environment import read_environment, read_flags
-from ostler.config.find import PROJECT_FILE
+from ostler.config.find import PROJECT_FILE, user_file
 from ostler.config.layer import ConfigError, LayerValues, merge_layers
 from ostler.config.phase_names import find_unknown_phases
 from ostler.config.settings import Settings
@@ -107,14 +107,6 @@ def list_files(project_root: Path | None, environ: Mapping[str, str]) -> list[Se
     return found
 
 
-def user_file(environ: Mapping[str, str]) -> Path | None:
-    """Return the path of the user's settings, whether it exists or not; None without a home directory."""
-    base, home = environ.get("XDG_CONFIG_HOME", ""), environ.get("HOME", "")
-    if base.startswith("/"):  # the XDG specification says that relative paths are ignored
-        return Path(base) / "ostler" / "config.toml"
-    return Path(home) / ".config" / "ostler" / "config.toml" if home else None
-
-
 def gather(
     kind: type,
     project_root: Path | None,
@@ -143,6 +135,10 @@ def _read_file(kind: type, file: SettingsFile, draft: bytes | None) -> LayerValu
 
 def _find_invalid_entries(reading: LayerValues) -> Iterable[ConfigError]:
     # Most projects have no such entries, and a list of tasks does not need the parsers.
+    if {"engine", "store", "blobs"} & reading.values.keys():
+        from ostler.config.cluster_rules import find_cluster_mistakes  # noqa: PLC0415
+
+        yield from find_cluster_mistakes(reading)
     sandbox: dict[str, Any] = reading.values.get("sandbox") or {}
     if hosts := sandbox.get("allow_hosts"):
         from ostler.config.allow_hosts import find_invalid_hosts  # noqa: PLC0415

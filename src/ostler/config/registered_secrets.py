@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from ostler.config.hidden import list_passwords
 from ostler.config.secret_values import FileValue, read_values
 from ostler.config.settings import Settings
 from ostler.secrets.registry import MIN_LENGTH
-from ostler.secrets.variables import is_path, is_secret_name, list_secret_variables
+from ostler.secrets.variables import is_ordinary, is_path, is_secret_name, list_secret_variables
 from ostler.text import describe_os_error
 
 _LARGEST_BYTES = 1024 * 1024
+_NAMED_LIKE = "password"  # its value may be a number, but no ordinary word
 _HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
 
 
@@ -27,6 +29,9 @@ def list_registered_secrets(
     ]
     for table in tables:
         yield from list_secret_variables(table)
+    for key, password in _list_address_passwords(settings):
+        if not is_ordinary(_NAMED_LIKE, password):
+            yield key, password
     for pattern in _list_patterns(settings):
         yield from ((name, environ[name]) for name in environ if fnmatchcase(name, pattern))
     for header in environ.get(_HEADERS, "").split(","):
@@ -47,6 +52,9 @@ def find_unusable_secrets(
                 f"secrets.env[{index}]",
                 f"{name} has fewer than {MIN_LENGTH} characters and is not redacted",
             )
+    for key, password in _list_address_passwords(settings):
+        if _is_short(password) or is_ordinary(_NAMED_LIKE, password):
+            yield key, "its password is short or an ordinary word, and is not redacted"
     for index, name in enumerate(settings.secrets.files):
         path = _locate(name, root, environ)
         try:
@@ -84,8 +92,15 @@ def find_unredacted_variables(settings: Settings, environ: Mapping[str, str], ro
     ]
 
 
+def _list_address_passwords(settings: Settings) -> list[tuple[str, str]]:
+    blobs = settings.blobs
+    addresses = {"store.url": settings.store.url, "blobs.url": blobs.url, "blobs.endpoint": blobs.endpoint}
+    return [(key, password) for key, address in addresses.items() for password in list_passwords(address)]
+
+
 def _list_patterns(settings: Settings) -> list[str]:
-    return [*settings.secrets.env, *(entry.secret_env for entry in settings.notify if entry.secret_env)]
+    named = (settings.engine.api_key_variable, *(entry.secret_env for entry in settings.notify))
+    return [*settings.secrets.env, *filter(None, named)]
 
 
 def _is_short(value: str) -> bool:

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from ostler.config.cluster import BlobsSettings, EngineSettings, StoreSettings
+from ostler.config.editors import Editor
 from ostler.model.call import PermissionSetting
 from ostler.model.plan import GateType, Publishing
 from ostler.model.sandbox import Network, Tier
@@ -23,11 +25,12 @@ Moment = Literal["needs_you", "completed", "failed", "limited", "back"]
 UNIQUE = "unique"  # marks a key whose value must be unique among the tables of a list
 AS_WRITTEN = "as written"  # marks names that keep their case when set by an environment variable
 ALTERNATIVE = "alternative"  # marks keys of which a table must have exactly one
-VariableName = Annotated[str, Meta(pattern="^[^=]+$"), AS_WRITTEN]
+VariableName = Annotated[str, Meta(pattern="^[^=]+$", title='name without "="'), AS_WRITTEN]
 Word = Annotated[str, Meta(min_length=1)]
 ModelName = Annotated[Word, AS_WRITTEN]
-AbsolutePath = Annotated[str, Meta(pattern="^[/~]")]
-FolderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")]
+AbsolutePath = Annotated[str, Meta(pattern="^[/~]", title='str that starts with "/" or "~"')]
+_NAME = 'name of letters, digits, ".", "_" and "-"'
+FolderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z", title=_NAME)]
 
 
 class RunSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -291,7 +294,7 @@ class GitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     target: str = ""  # base branch; empty: the one checked out
     cleanup_on_complete: bool = True  # remove the worktree of a completed task
     cleanup_on_fail: bool = False  # remove the worktree of a failed task
-    warm_worktrees: NotNegative = 2  # clean worktrees kept for reuse in large repositories; 0: none
+    warm_worktrees: NotNegative | None = None  # kept for reuse if the repository is large; unset: run.jobs
     on_complete: Publishing = "none"  # what happens to the branch
     push_remote: str = ""  # remote of a fork to push to; empty: the remote of the target
     allow_secrets: bool = False  # push text that looks like a key or password
@@ -340,7 +343,7 @@ class NotifySettings(Struct, frozen=True, forbid_unknown_fields=True):
     )
     # A program and its arguments, not a shell command; the message is on stdin.
     command: Annotated[tuple[Word, ...], Meta(min_length=1), ALTERNATIVE] = ()
-    url: Annotated[str, Meta(pattern="^https?://[^ /?#]+"), ALTERNATIVE] = ""  # webhook address
+    url: Annotated[str, Meta(pattern="^https?://[^ /?#]+", title="https://HOST"), ALTERNATIVE] = ""  # webhook
     secret_env: str = ""  # url: variable with the signing key; empty: not signed
     timeout_seconds: PositiveSeconds = 10.0  # per delivery attempt
 
@@ -349,7 +352,7 @@ class TelemetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[telemetry]"""
 
     # Such as http://127.0.0.1:4318; empty: OTEL_EXPORTER_OTLP_ENDPOINT, if set.
-    otlp_endpoint: Annotated[str, Meta(pattern=r"^(https?://[^ /?#]+.*)?\Z")] = ""
+    otlp_endpoint: Annotated[str, Meta(pattern=r"^(https?://[^ /?#]+.*)?\Z", title="http://HOST")] = ""
 
 
 LOOPBACK_HOSTS = ("127.0.0.1", "::1", "localhost")
@@ -360,6 +363,7 @@ class ServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     host: Word = "127.0.0.1"  # loopback only
     port: Annotated[int, Meta(ge=0, le=65535)] = 4747  # 0: a free port
+    editor: Editor = "vscode"  # that links of the dashboard open; empty: no links
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -388,6 +392,9 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     pull_request: PullRequestSettings = PullRequestSettings()
     sandbox: SandboxSettings = SandboxSettings()
     secrets: SecretsSettings = SecretsSettings()
+    engine: EngineSettings = EngineSettings()
+    store: StoreSettings = StoreSettings()
+    blobs: BlobsSettings = BlobsSettings()
     server: ServerSettings = ServerSettings()
     notify: tuple[NotifySettings, ...] = ()
     telemetry: TelemetrySettings = TelemetrySettings()

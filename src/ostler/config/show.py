@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 
 from msgspec import to_builtins
 
+from ostler.config.hidden import HIDDEN, hide_passwords
 from ostler.config.literal import to_toml
 from ostler.config.load import Loaded
 from ostler.config.source import KeyPath, format_key, list_values
 
-HIDDEN = "(hidden)"
 UNSET = "(unset)"
+# Addresses of servers, of which only the password is hidden.
+_ADDRESSES: tuple[KeyPath, ...] = (("store", "url"), ("blobs", "url"), ("blobs", "endpoint"))
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
 
@@ -43,15 +45,23 @@ def as_json(loaded: Loaded) -> dict[str, Any]:
     }
 
 
+def shown_values(loaded: Loaded) -> list[tuple[KeyPath, Any]]:
+    """Return the path and the value of every setting; a secret is hidden."""
+    return [(path, _hide_secret(path, value)) for path, value in list_values(loaded.settings)]
+
+
 def _text(value: object) -> str:
     return UNSET if value is None else to_toml(value)
 
 
 def _values(loaded: Loaded) -> list[tuple[str, Any]]:
-    return [
-        (format_key(path), HIDDEN if _is_secret(path) else value)
-        for path, value in list_values(loaded.settings)
-    ]
+    return [(format_key(path), value) for path, value in shown_values(loaded)]
+
+
+def _hide_secret(path: KeyPath, value: Any) -> Any:
+    if path in _ADDRESSES:
+        return hide_passwords(value)
+    return HIDDEN if _is_secret(path) else value
 
 
 def _is_secret(path: KeyPath) -> bool:

@@ -17,8 +17,9 @@ _TAIL = """
 #   [[models]] [selection] [tiers]       several models and their order
 #   [preflight] [retry] [limits]         checks before a run, retries, windows of subscriptions
 #   [pools.NAME] [host] [server]         concurrency, resources, address of ostler serve
-#   [budget] [prices."MODEL"] [secrets]  cost limits, prices, values to redact
+#   [budget] [prices."MODEL"] [secrets]  budgets, prices, values to redact
 #   [agents] [plugins] [sandbox]         executor per role, plugins, reach of agents
+#   [engine] [store] [blobs]             workers on several machines
 #   [[notify]] [telemetry]               messages, traces"""
 
 

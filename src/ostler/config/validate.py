@@ -150,10 +150,10 @@ class _Validator:
         self.errors.append(ConfigError(self.source_of(path), format_key(path), reason))
 
     def _suggest(self, name: str, known: dict[str, Field], path: KeyPath) -> str | None:
-        """Return a similar sibling key, else the same key in another section."""
-        if near := nearest(name, known):
-            return format_key((*path, near))
-        return next((format_key(key) for key in keys_of(self.root) if key[-1] == name), None)
+        """Return the same key in another section, else a similar sibling key."""
+        if elsewhere := next((format_key(key) for key in keys_of(self.root) if key[-1] == name), None):
+            return elsewhere
+        return format_key((*path, near)) if (near := nearest(name, known)) else None
 
 
 def _fits(kind: Any, name: str) -> bool:

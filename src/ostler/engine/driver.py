@@ -7,43 +7,36 @@ releases the lock once the last keeper of its attempts has exited, and the next 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
-from collections.abc import Callable, Mapping
-from itertools import groupby
+from collections.abc import Callable
 
 import msgspec
 
 from ostler.calls.models.availability import Unavailable
 from ostler.calls.models.circuits import OUTAGE_CODES
-from ostler.engine.core.evolve import evolve
-from ostler.engine.dependencies import TaskStatuses, find_dependency_event, find_redone_predecessor
+from ostler.engine.board import has_pipeline_slot, look_at
+from ostler.engine.board_reader import is_startable, read_board
+from ostler.engine.board_writer import block_successors, cancel_tasks, settle_board
 from ostler.engine.failure_streak import FailureStreak
-from ostler.engine.pipeline import find_stop_reason
+from ostler.engine.journal_watch import watch_journal
 from ostler.engine.pipeline_slots import LockedTasks, try_lock_task
-from ostler.engine.records import append_event
+from ostler.engine.provider_holds import find_hold
 from ostler.engine.steps.services import StepServices
-from ostler.engine.task_files import write_state_file
-from ostler.engine.task_queue import choose_tasks, is_runnable, waits_for_dependency
+from ostler.engine.task_queue import is_runnable
 from ostler.engine.task_runner import Fenced, TaskRunner
-from ostler.errors import Code, OstlerError, needs_account_fix
+from ostler.errors import OstlerError, needs_account_fix
 from ostler.files.lock import LockHandle
 from ostler.model.attempt import TaskRow
-from ostler.model.event import DecisionRecorded, Event, Record, TaskBlocked
 from ostler.model.ids import TaskId
 from ostler.model.outcome import Outcome
-from ostler.model.rows import build_row, decode_state
-from ostler.model.state import Stage, State
+from ostler.model.rows import decode_state
+from ostler.model.state import State
 from ostler.model.status import TaskStatus
-from ostler.secrets.redact import redact_struct
 
-_log = logging.getLogger(__name__)
 POLL_SECONDS = 0.1
 REFRESH_SECONDS = 1.0  # delay until a new task of high priority is noticed
 _FULL_POLL_SECONDS = 1.0  # how soon a larger number of jobs applies while all jobs are used
 _DEFERRED_POLL_SECONDS = 0.5  # how often a run that waits for a limit reads the task list
-# A task in one of these stages calls its agent next.
-_CALLING = (Stage.NEW, Stage.READY, Stage.ITERATED)
 _BOARD_AGE_RATIO = 10  # an idle run reads the list for at most a tenth of its time
 
 
@@ -80,10 +73,11 @@ class LocalDriver:
         self._running: dict[asyncio.Task[State], TaskId] = {}
         self._finished: dict[TaskId, State] = {}
         self._queue: deque[TaskId] = deque()
-        self._pipeline_limits: dict[TaskId, tuple[str, int]] = {}  # pipeline run and its max_parallel
+        self._members: dict[TaskId, TaskRow] = {}  # the tasks of pipelines
         self._held: dict[TaskId, Unavailable] = {}  # ready tasks whose provider may not be called
         self._locked: list[TaskId] = []  # queued tasks that another run has locked
         self._locked_report = LockedTasks(services)
+        self._seen = services.journal.position()  # of the last record that the runners were woken for
         self._read_at = 0.0
         self._board_max_age = 0.0  # for an empty queue
         self._task_ended = False  # since the list was read
@@ -111,12 +105,18 @@ class LocalDriver:
         }
 
     def wake_runners(self) -> None:
-        """Let the runners read the journal; the watcher does not see writes of this process."""
+        """Let the runners with new records read them; the watcher does not see writes of this process."""
+        journal = self._services.journal
+        recorded = journal.recorded_tasks(self._seen)
         try:
-            self._block_successors()
+            if recorded.tasks:
+                block_successors(self._runners, self._services)
         finally:
-            for runner in self._runners.values():
-                runner.wake()
+            # Read again: each successor that was blocked has a new record too.
+            for task in journal.recorded_tasks(self._seen).tasks & self._runners.keys():
+                self._runners[task].wake()
+        # The next call looks at what was recorded meanwhile: it may block further successors.
+        self._seen = recorded.position
 
     async def run(self, selection: TaskSelection) -> list[Outcome]:
         """Run the tasks and return an outcome for each of them."""
@@ -161,17 +161,6 @@ class LocalDriver:
         due = max(state.resumes_at, (hold.until if hold else None) or 0.0)
         return due <= self._services.clock.now() + longest
 
-    def _find_hold(self, task: TaskId) -> Unavailable | None:
-        """Return why the task is not started: no model may be called, and it would only be deferred."""
-        row = self._services.journal.row(task)
-        state = decode_state(row) if row is not None else None
-        if state is None or state.stage not in _CALLING:
-            return None
-        hold = self._services.find_hold(state)
-        is_deferred = state.status is TaskStatus.DEFERRED
-        is_held = hold and (needs_account_fix(hold.code) or is_deferred or hold.reason == "held")
-        return hold if is_held else None
-
     async def _start_runnable(self, selection: TaskSelection) -> None:
         """Start runnable tasks while there is a free job."""
         now = self._services.clock.now()
@@ -181,17 +170,17 @@ class LocalDriver:
             row = self._services.journal.row(task)
             if row is None:  # a person removed it
                 continue
-            if (hold := self._find_hold(task)) is not None:
+            if (hold := find_hold(decode_state(row), self._services)) is not None:
                 self._held[task] = hold
                 continue
             self._held.pop(task, None)
-            if not self._has_pipeline_slot(task):
+            if not has_pipeline_slot(task, self._members, self._runners):
                 # It is queued again when another task of its pipeline has ended.
                 continue
             lock = try_lock_task(row, self._services)
             if lock is None:
                 self._locked.append(task)
-            elif self._is_still_runnable(task, now):
+            elif is_startable(self._services.journal, task, now):  # another run may have finished it
                 self._start(task, lock)
             else:
                 lock.release()
@@ -202,13 +191,21 @@ class LocalDriver:
             return
         started = self._services.clock.monotonic()
         self._read_at, self._task_ended = now, False
-        rows = self._services.journal.open_rows()
-        statuses = self._read_dependency_statuses(rows)
-        board = await self._apply_dependencies([row for row in rows if selection.includes(row)], statuses)
-        self._pipeline_limits = {row.id: (row.pipeline, row.max_parallel) for row in board if row.pipeline}
-        taken = {row.id for row in board if row.id in self._runners or self._is_finished(row, now)}
+        journal = self._services.journal
+        board = read_board(journal, journal.open_rows(), selection.includes)
+        settled = await settle_board(
+            board, lambda board: look_at(board, now, self._runners, self._has_finished), self._services
+        )
+        board, orders = settled.board, settled.orders
+        cancel_tasks(orders, self._services)
+        for task, _ in orders.cancel:
+            # The watcher does not see writes of its own connection.
+            self._runners[task].wake()
+        blocked = (state for state in settled.changed if state.status is TaskStatus.BLOCKED)
+        self._finished |= {state.task: state for state in blocked}
+        self._members = {row.id: row for row in board.rows if row.pipeline}
         self._held.clear()
-        self._queue, self._locked = deque(choose_tasks(board, taken, len(board), now, statuses)), []
+        self._queue, self._locked = deque(orders.start), []
         self._board_max_age = min(
             _DEFERRED_POLL_SECONDS, _BOARD_AGE_RATIO * (self._services.clock.monotonic() - started)
         )
@@ -220,85 +217,7 @@ class LocalDriver:
             return age < REFRESH_SECONDS
         return not self._task_ended and age < self._board_max_age
 
-    def _read_dependency_statuses(self, rows: list[TaskRow]) -> TaskStatuses:
-        """Return the status of each task that these depend on."""
-        needed = {task for row in rows for task in row.after}
-        listed = {row.id: row.status for row in rows if row.id in needed}
-        return listed | self._services.journal.statuses(needed - listed.keys()) if needed else {}
-
-    async def _apply_dependencies(self, board: list[TaskRow], statuses: TaskStatuses) -> list[TaskRow]:
-        """Block and unblock tasks because of the tasks they depend on, and return the new rows."""
-        stopped = self._find_stopped_pipelines(board)
-        self._cancel_stopped(board, stopped)
-        changed = await self._append_dependency_events(board, statuses, stopped)
-        # A task whose predecessor has new commits is blocked and reopened, which prepares it again.
-        changed |= await self._append_dependency_events(list(changed.values()), statuses, stopped)
-        return [changed.get(row.id, row) for row in board]
-
-    async def _append_dependency_events(
-        self, rows: list[TaskRow], statuses: TaskStatuses, stopped: Mapping[str, str]
-    ) -> dict[TaskId, TaskRow]:
-        """Block and unblock these tasks, and return the changed ones."""
-        reasons = {row.id: stopped.get(row.pipeline, "") or self._find_redone(row) for row in rows}
-        events = [(row, find_dependency_event(row, statuses, reasons[row.id])) for row in rows]
-        changes = [(row, event) for row, event in events if event is not None]
-        written = await asyncio.gather(*(self._append(row, event) for row, event in changes))
-        return {row.id: row for row in written}
-
-    def _find_stopped_pipelines(self, board: list[TaskRow]) -> dict[str, str]:
-        """Return the stopped pipeline runs, each with the reason."""
-        runs = sorted({row.pipeline for row in board if row.pipeline})
-        if not runs:
-            return {}
-        members = groupby(
-            sorted(self._services.journal.pipeline_rows(runs), key=_pipeline_run), key=_pipeline_run
-        )
-        reasons = {run: find_stop_reason(rows) for run, rows in members}
-        return {run: reason for run, reason in reasons.items() if reason}
-
-    def _find_redone(self, row: TaskRow) -> str:
-        """Return why a task has to wait for a task that it builds on; empty if it has not started."""
-        if not row.after or row.seq == 1:
-            return ""
-        rows = (self._services.journal.row(task) for task in row.after)
-        states = [decode_state(one) for one in rows if one is not None]
-        return find_redone_predecessor(decode_state(row), {one.task: one for one in states})
-
-    def _block_successors(self) -> None:
-        """Stop running tasks that build on a task which was reopened; they keep their work."""
-        for task in self._runners:
-            row = self._services.journal.row(task)
-            if row is not None and row.status == TaskStatus.IN_PROGRESS and (why := self._find_redone(row)):
-                blocked = TaskBlocked(Code.DEPENDENCY_FAILED, why)
-                append_event(self._services.journal, task, blocked, self._services.clock.now())
-
-    def _cancel_stopped(self, board: list[TaskRow], stopped: Mapping[str, str]) -> None:
-        """Cancel the running tasks of stopped pipelines."""
-        for row in board:
-            if row.pipeline in stopped and row.id in self._runners and not decode_state(row).cancel_requested:
-                decision = DecisionRecorded("cancel", stopped[row.pipeline])
-                append_event(self._services.journal, row.id, decision, self._services.clock.now())
-                # The watcher does not see writes of its own connection.
-                self._runners[row.id].wake()
-
-    def _has_pipeline_slot(self, task: TaskId) -> bool:
-        """Return whether this run may start one more task of the pipeline; locking counts other runs too."""
-        pipeline, max_parallel = self._pipeline_limits.get(task, ("", 0))
-        running = sum(self._pipeline_limits.get(other, ("", 0))[0] == pipeline for other in self._runners)
-        return not pipeline or running < max_parallel
-
-    async def _append(self, row: TaskRow, event: Event) -> TaskRow:
-        """Append an event to a task that no run holds; if another process was faster, change nothing."""
-        record = Record(row.id, row.seq + 1, self._services.clock.now(), redact_struct(event))
-        after = evolve(decode_state(row), record)
-        if not await self._services.writer.append(record, build_row(after)):
-            return row
-        write_state_file(after, self._services.layout)
-        if after.status is TaskStatus.BLOCKED:
-            self._finished[row.id] = after
-        return build_row(after)
-
-    def _is_finished(self, row: TaskRow, now: float) -> bool:
+    def _has_finished(self, row: TaskRow) -> bool:
         """Return whether this run has finished the task, and it was neither reopened nor is due again."""
         done = self._finished.get(row.id)
         if done is None or done.seq < row.seq:
@@ -307,17 +226,7 @@ class LocalDriver:
             # It starts again when its provider may be called or probed.
             return False
         waits = row.status == TaskStatus.DEFERRED and (self._wait_for_deferred or self._waits_for_outage(row))
-        return not (waits and is_runnable(row, now))
-
-    def _is_still_runnable(self, task: TaskId, now: float) -> bool:
-        """Check again under the lock: another run may have finished the task in the meantime."""
-        row = self._services.journal.row(task)
-        return (
-            row is not None
-            and is_runnable(row, now)
-            and not waits_for_dependency(row, self._read_dependency_statuses([row]))
-            and not self._find_redone(row)
-        )
+        return not (waits and is_runnable(row, self._services.clock.now()))
 
     def _start(self, task: TaskId, lock: LockHandle) -> None:
         runner = TaskRunner(task, lock, self._services)
@@ -364,28 +273,11 @@ class LocalDriver:
 
     async def _watch_journal(self) -> None:
         """Wake the runners when another process has written to the journal."""
-        handled, reported = -1, ""
-        while True:
-            try:
-                seen = self._services.journal.version()
-                if seen != handled:
-                    self.wake_runners()
-                # After an error the same version is handled again.
-                handled = seen
-            except OstlerError as error:
-                if error.code is Code.JOURNAL_LOST:
-                    # Agents would work on without a record of it.
-                    self._journal_error = error
-                    self.stop()
-                    return
-                if error.message != reported:
-                    reported = error.message
-                    _log.warning("the journal cannot be watched, trying again: %s", error.message)
-            await self._services.clock.sleep(POLL_SECONDS)
-
-
-def _pipeline_run(row: TaskRow) -> str:
-    return row.pipeline
+        services = self._services
+        self._journal_error = await watch_journal(
+            services.journal, POLL_SECONDS, self.wake_runners, services.clock.sleep
+        )
+        self.stop()
 
 
 def _build_outcome(state: State) -> Outcome:

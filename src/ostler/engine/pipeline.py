@@ -36,6 +36,7 @@ class PipelineStep(Struct, frozen=True):
     tier: str = ""
     timeout_seconds: float | None = None  # of one attempt
     max_retries: int | None = None  # on one model
+    label: str = ""  # of the workers that may run it
 
 
 class Pipeline(Struct, frozen=True):
@@ -122,6 +123,7 @@ def _task(
         tier=step.tier,
         timeout_seconds=step.timeout_seconds,
         max_retries=step.max_retries,
+        label=step.label,
     )
 
 

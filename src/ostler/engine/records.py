@@ -14,9 +14,6 @@ from ostler.model.state import State
 from ostler.secrets.redact import redact_struct
 from ostler.store.journal import Journal
 
-RULES = 4
-"""Version of the decide and evolve rules for new tasks; incremented when they change."""
-
 
 def create_task(journal: Journal, created: TaskCreated, now: float) -> State | None:
     """Append the first record of a task; return None if its id is in use."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostler.clock import format_rfc3339
-from ostler.errors import Code, OstlerError, UsageError
+from ostler.errors import OstlerError
 from ostler.files.atomic import remake_private_dir, remove_temporary_files, write_projection
 from ostler.files.layout import Layout
 from ostler.files.yaml_writer import write_yaml_value
@@ -31,15 +31,16 @@ def write_task_file(task: Task, layout: Layout) -> None:
 
 
 def _write(task: TaskId, name: str, text: str, layout: Layout) -> None:
-    """Write a file that the journal can restore; if it cannot be written, no task stops because of it."""
+    """Write a file that the journal can restore; if it cannot be written, nothing stops because of it.
+
+    What it shows is recorded already: an error would make the caller repeat it. A fault of the machine, such
+    as a full disk, ends the run at its next record.
+    """
     folder = layout.task(task)
     try:
         remake_private_dir(folder, layout.state)
         write_projection(folder / name, text.encode())
     except OstlerError as error:
-        # A full disk and one that is read-only are faults of the machine.
-        if error.code is not Code.WORKSPACE_WRITE_FAILED or isinstance(error, UsageError):
-            raise
         from logging import getLogger  # noqa: PLC0415  (reading a status logs nothing)
 
         getLogger(__name__).warning("%s of %s could not be written: %s", name, task, error.message)

@@ -42,11 +42,11 @@ def _was_updated_in_future(row: TaskRow, now: float) -> bool:
 def choose_tasks(
     board: list[TaskRow], taken: Collection[TaskId], free: int, now: float, statuses: TaskStatuses
 ) -> list[TaskId]:
-    """Return up to `free` tasks: started ones first, then by priority, then by age."""
+    """Return up to `free` tasks: started ones first, then by priority, then by their place in the queue."""
     ready = [
         row
         for row in board
         if row.id not in taken and is_runnable(row, now) and not waits_for_dependency(row, statuses)
     ]
-    ready.sort(key=lambda row: (row.status != TaskStatus.IN_PROGRESS, row.priority, row.created_at, row.id))
+    ready.sort(key=lambda row: (row.status != TaskStatus.IN_PROGRESS, row.place))
     return [row.id for row in ready[: max(0, free)]]

@@ -78,8 +78,11 @@ EMPTY_OBJECT = Raw(b"{}")
 
 
 def summarize_input(raw: Raw) -> str:
-    """Return the command, the path or the next best member of a tool's input, in one line."""
+    """Return the command, the pattern, the path or the next best member of a tool's input, in one line."""
     found = decode_json(_TOOL_INPUT, raw) or _ToolInput()
+    if found.pattern and not (found.command or found.cmd or found.file_path):
+        place = f" in {found.path}" if found.path and found.path != "." else ""
+        return first_line(found.pattern + place)
     members: list[str | None] = [getattr(found, name) for name in _ToolInput.__struct_fields__]
     return first_line(next(filter(None, members), ""))
 

@@ -23,6 +23,7 @@ from ostler.executors.program.spec import AgentSpec, LaunchOptions, decode_with
 from ostler.executors.protocol import Capabilities
 from ostler.executors.sandboxed.codex import NEEDS
 from ostler.executors.stream_state import StreamState
+from ostler.executors.todos import read_todos
 from ostler.model.call import Permissions
 from ostler.model.usage import Usage
 
@@ -57,6 +58,7 @@ class _Item(Struct, frozen=True):
     tool: str = ""
     query: str = ""
     changes: list[_Change] = []
+    items: list[dict[str, object]] = []  # of a todo list
     arguments: Raw = Raw(b"null")
     aggregated_output: str = ""
     exit_code: int | None = None
@@ -112,6 +114,8 @@ def decode(line: bytes, state: StreamState) -> bool:
     match event.type:
         case "thread.started":
             state.start_session(event.thread_id)
+        case "item.started" | "item.updated" | "item.completed" if event.item.type == "todo_list":
+            state.set_todos(read_todos(event.item.items))
         case "item.started" | "item.completed":
             _read_item(event.item, state, done=event.type == "item.completed")
         case "error":
@@ -123,7 +127,7 @@ def decode(line: bytes, state: StreamState) -> bool:
             state.fail(event.error.message)
             return state.finish()
         case _:
-            # turn.started, item.updated: only in the transcript.
+            # turn.started, other updates: only in the transcript.
             pass
     return False
 
@@ -133,6 +137,9 @@ def _read_item(item: _Item, state: StreamState, *, done: bool) -> None:
     if item.type == "agent_message":
         if done:
             state.add_message(item.text)
+    elif item.type == "reasoning":
+        if done:
+            state.add_thinking(item.text)
     elif item.type in _TOOLS:
         _read_tool(item, state, done=done)
 

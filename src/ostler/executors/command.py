@@ -11,6 +11,7 @@ import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -25,8 +26,6 @@ from ostler.executors.call_setup import (
 from ostler.executors.discover import find_program, require_program, search_with
 from ostler.executors.exit_status import RunStatus, classify_exit, result_from_error
 from ostler.executors.failures import classify_failure, find_error_line, is_error_answer
-from ostler.executors.limits.reading import add_limits
-from ostler.executors.limits.retries import Retry, RetryLines, describe_wait, seconds_of_limit
 from ostler.executors.permissions import (
     WITHOUT_CHECKS,
     create_unchecked_error,
@@ -46,6 +45,9 @@ from ostler.model.call import (
 )
 from ostler.model.command import Exit, StopReason
 from ostler.process.protocol import CommandRunner
+
+if TYPE_CHECKING:
+    from ostler.executors.limits.retries import Retry
 
 _MAX_TEXT_BYTES = 64 * 1024
 _LAST_LINES = 5
@@ -128,6 +130,8 @@ class CommandExecutor:
 
     def _describe_wait(self, call: AgentCall, exit: Exit, retry: Retry | None) -> CallResult:
         """Return the result of a program that was ended because it waited for its provider."""
+        from ostler.executors.limits.retries import describe_wait, seconds_of_limit  # noqa: PLC0415  (imported on use)
+
         reported, text = (retry.reported, retry.text) if retry else (None, "")
         status = describe_wait(reported, text, exit, self.name)
         seconds = seconds_of_limit(reported, text)
@@ -150,6 +154,8 @@ class CommandExecutor:
         return tuple(_PLACEHOLDER.sub(lambda found: values[found[1]], arg) for arg in args)
 
     def _evaluate(self, call: AgentCall, exit: Exit, text: str) -> CallResult:
+        from ostler.executors.limits.reading import add_limits  # noqa: PLC0415  (imported on use)
+
         status = self._status(exit, text)
         result = CallResult(
             code=status.code,
@@ -247,6 +253,8 @@ class _Output:
         The line may come from a tool that the program runs. So its delay does not end the program, nor does
         a series of such lines: only silence does.
         """
+        from ostler.executors.limits.retries import RetryLines  # noqa: PLC0415  (imported on use)
+
         retry = RetryLines().find(line) if find_error_line(line.decode("utf-8", "replace")) else None
         if retry is None:
             return

@@ -43,7 +43,7 @@ def find_program(
     if "/" in command:
         return _only(command, command, environ)
     if found := shutil.which(command, path=environ.get("PATH", os.defpath)):
-        return Search(found)
+        return Search(make_direct(found))
     fallbacks = search_paths if command == program else ()
     return _first_of(fallbacks, (f"{command} on PATH",), environ)
 
@@ -92,7 +92,13 @@ def _first_of(paths: tuple[str, ...], searched: tuple[str, ...], environ: Mappin
 def _executable(path: str, environ: Mapping[str, str]) -> str | None:
     expanded = _expand_home(path, environ)
     is_executable = expanded.is_file() and os.access(expanded, os.X_OK)
-    return str(expanded.absolute()) if is_executable else None
+    return make_direct(str(expanded)) if is_executable else None
+
+
+def make_direct(program: str) -> str:
+    """Return the absolute path without "..": a sandbox does not have the directory before it."""
+    path = Path(program).absolute()
+    return str(path.parent.resolve() / path.name if ".." in path.parts else path)
 
 
 def _expand_home(path: str, environ: Mapping[str, str]) -> Path:

@@ -56,7 +56,7 @@ class Executor(Protocol):
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
         """Continue call.session_id with call.prompt.
 
-        A lost session is replaced by a new one with call.fresh_prompt; if that is empty, SESSION_NOT_FOUND.
+        A lost session is replaced by a new one with call.fresh_prompt; if that is None, SESSION_NOT_FOUND.
         """
         ...
 

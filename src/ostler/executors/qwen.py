@@ -81,7 +81,7 @@ class QwenReader:
         self._usage_before = call.session_usage
         self._on_event = on_event
         self._session_usage: Usage | None = None
-        self._reader = ClaudeReader(call, self._forward, "qwen")
+        self._reader = ClaudeReader(call, self._forward, "qwen", counts_messages=False)
 
     def read_line(self, line: bytes) -> bool:
         """Read one line; return True when it is a result."""

@@ -15,11 +15,14 @@ from ostler.model.call import (
     RetryReported,
     SessionStarted,
     TextReceived,
+    ThinkingReceived,
+    TodosReported,
     ToolDenied,
     ToolReturned,
     ToolUsed,
     UsageReported,
 )
+from ostler.model.todo import Todo
 from ostler.model.usage import Usage, add_cost
 from ostler.text import first_line
 
@@ -47,6 +50,7 @@ class StreamState:
         self._denied: set[str] = set()
         self._tool_uses: dict[str, str] = {}
         self._parts: list[str] = []
+        self._todos: tuple[Todo, ...] = ()
         self.requested_session_id = call.session_id  # the session that it was started with
         self.session_id = ""  # as the agent reports it
         self.model = ""
@@ -91,6 +95,18 @@ class StreamState:
         """Record the parts so far as one message."""
         if self._parts:
             self.add_message("".join(self._parts))
+
+    def add_thinking(self, text: str) -> None:
+        """Record what the model thought; it is no part of the answer."""
+        self.end_message()
+        if text.strip():
+            self._on_event(ThinkingReceived(text))
+
+    def set_todos(self, todos: tuple[Todo, ...]) -> None:
+        """Record the todo list; an event is sent only when it has changed."""
+        if todos and todos != self._todos:
+            self._todos = todos
+            self._on_event(TodosReported(todos))
 
     def add_tool_use(self, tool: str, detail: str = "", use_id: str = "", input: Raw = EMPTY_OBJECT) -> None:
         """Record that a tool is used; `use_id` is the agent's own id of this use."""

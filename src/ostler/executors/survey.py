@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import product, takewhile
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,14 +30,15 @@ from ostler.executors.health import (
     check_login,
     probe_program,
 )
-from ostler.executors.program.executor import ProgramExecutor
-from ostler.executors.program.spec import AgentSpec, LaunchOptions
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import BUILT_IN, ExecutorRegistry
 from ostler.model.call import Permissions
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.tool import ToolTimeout, run_tool
 from ostler.text import strip_colours
+
+if TYPE_CHECKING:
+    from ostler.executors.program.spec import AgentSpec
 
 __all__ = [
     "PROGRAMS",
@@ -138,6 +139,8 @@ def probe_programs(paths: Sequence[str], probe: Probe | None = None) -> dict[str
 
 def get_spec(executor: Executor) -> AgentSpec | None:
     """Return the spec of the program that an executor runs, or None when it has none."""
+    from ostler.executors.program.executor import ProgramExecutor  # noqa: PLC0415  (imported on use)
+
     return executor.spec if isinstance(executor, ProgramExecutor) else None
 
 
@@ -186,6 +189,8 @@ ReadHelp = Callable[[str, tuple[str, ...]], frozenset[str] | None]
 
 def list_flags(spec: AgentSpec) -> dict[tuple[str, ...], frozenset[str]]:
     """Return every flag that Ostler may pass, by the subcommand before it."""
+    from ostler.executors.program.spec import LaunchOptions  # noqa: PLC0415  (imported on use)
+
     used: dict[tuple[str, ...], frozenset[str]] = {}
     for permissions, resume in product(get_args(Permissions), (False, True)):
         args = spec.arguments(LaunchOptions(_SESSION, resume, "a-model", permissions, "{}"))

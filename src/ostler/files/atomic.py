@@ -17,6 +17,7 @@ _PRIVATE_FILE = 0o600
 _SHARED_FILE = 0o666
 _PRIVATE_DIR = 0o700
 _OPEN_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 _Install = Callable[[int, str, str], None]
@@ -30,6 +31,25 @@ def write_atomic(path: Path, data: bytes, *, mode: int = _PRIVATE_FILE) -> None:
 def write_projection(path: Path, data: bytes) -> None:
     """Replace a file that can be rebuilt: readers never see half of it, but a power cut may lose it."""
     _write(path, data, _PRIVATE_FILE, _replace, durable=False)
+
+
+def write_changed_projection(path: Path, data: bytes) -> None:
+    """Write like write_projection, unless the file has this content: replacing a file costs 0.4 ms."""
+    if not _has_content(path, data):
+        write_projection(path, data)
+
+
+def _has_content(path: Path, data: bytes) -> bool:
+    try:
+        fd = os.open(path, _READ)
+    except OSError:
+        return False
+    try:
+        return os.read(fd, len(data) + 1) == data
+    except OSError:  # such as a directory
+        return False
+    finally:
+        os.close(fd)
 
 
 def write_atomic_at(directory: int, name: str, data: bytes, mode: int | None) -> None:
@@ -102,6 +122,12 @@ def sync_directory(directory: int) -> None:
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems cannot flush a directory
             raise
+
+
+def flush_directory(directory: Path) -> None:
+    """Flush the entries of a directory: the names of its files."""
+    with _convert_errors(directory), _opened_dir(directory) as opened:
+        sync_directory(opened)
 
 
 def _write(path: Path, data: bytes, mode: int, install: _Install, *, durable: bool) -> None:

@@ -52,3 +52,12 @@ def require_writable(place: Path) -> None:
 
 def _is_read_only(place: Path) -> bool:
     return bool(os.statvfs(place).f_flag & os.ST_RDONLY)
+
+
+def require_utf8(path: Path) -> None:
+    """Raise UsageError for a path that is not UTF-8."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        shown = os.fsencode(path).decode(errors="backslashreplace")
+        raise UsageError(f"the path {shown} is not valid UTF-8", "rename the directory") from None

@@ -50,6 +50,16 @@ class Layout(Struct, frozen=True, dict=True):
         return self.state / "tasks"
 
     @property
+    def copies(self) -> Path:
+        """The files of tasks that other machines uploaded, as far as somebody read them here."""
+        return self.state / "copies"
+
+    @property
+    def not_uploaded(self) -> Path:
+        """One empty file per task whose last changes may not be in the blob store."""
+        return self.state / "not-uploaded"
+
+    @property
     def rescues(self) -> tuple[Path, ...]:
         """Where a run keeps what it cannot record; `git clean` does not reach the first one."""
         return self.state, self.view
@@ -68,6 +78,10 @@ class Layout(Struct, frozen=True, dict=True):
     def worktree(self, task: TaskId) -> Path:
         return self.worktrees / task
 
+    def worktree_of_record(self, recorded: str) -> Path:
+        """Return the worktree that a record names; older versions recorded its path on their machine."""
+        return self.worktrees / Path(recorded).name
+
     def desk(self, task: TaskId) -> Path:
         """Return what the agent of a task without a worktree may write: agents refuse paths in .git."""
         return self.view / "desks" / task
@@ -77,10 +91,6 @@ class Layout(Struct, frozen=True, dict=True):
         ended.
         """
         return self.state / "locks" / task
-
-    def feed_lock(self, reader: str) -> Path:
-        """Held by the process that exports the feed for this reader."""
-        return self.state / "locks" / f"feed.{reader}"
 
     def pipeline_lock(self, run: str) -> Path:
         """Held for a moment, while a run counts the running tasks of a pipeline run and locks one more."""

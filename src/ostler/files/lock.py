@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
+from ostler.errors import Code, OstlerError
 from ostler.files.disk import to_disk_error
 
 _TRIES = 11
@@ -50,6 +51,15 @@ def try_lock(path: Path, retry: bool = True) -> LockHandle | None:
             time.sleep(_PAUSE_SECONDS)
     os.close(fd)
     return None
+
+
+def wait_for_lock(path: Path, seconds: float) -> LockHandle:
+    """Acquire the lock of a small file; raise STATE_BUSY when another process holds it for so long."""
+    until = time.monotonic() + seconds
+    while (held := try_lock(path)) is None:
+        if time.monotonic() > until:
+            raise OstlerError(Code.STATE_BUSY, f"{path} is held by another process", "try it again")
+    return held
 
 
 def try_shared_lock(path: Path) -> LockHandle | None:

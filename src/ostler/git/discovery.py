@@ -5,17 +5,65 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from msgspec import Struct
+
 from ostler.errors import Code, GitError
 from ostler.git.repository import Repository
 from ostler.git.run.failure import classify_failure
 from ostler.git.run.program import execute_git, settings_environment, user_environment
 from ostler.git.run.safe_config import FIXED_SETTINGS
 
+_Mark = tuple[int, ...]
+_MAX_FOUND = 64
 _PATH_OPTIONS = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir", "--show-prefix")
 
 
+class _Discovery(Struct, frozen=True):
+    """A repository, and the state of the files by which it was found."""
+
+    repository: Repository
+    marks: tuple[_Mark, ...]
+
+
+_found: dict[str, _Discovery] = {}  # by the directory, without symbolic links
+
+
 def discover_repository(path: Path) -> Repository | None:
-    """Return the repository that contains a directory, or None."""
+    """Return the repository that contains a directory, or None; git is asked once for each directory."""
+    place = os.path.realpath(path)
+    known = _found.get(place)
+    if known is not None and known.marks == _read_marks(place, known.repository):
+        return known.repository
+    found = _discover(path)
+    _found.pop(place, None)
+    if found is not None and Path(place).is_relative_to(found.work_tree):
+        while len(_found) >= _MAX_FOUND:
+            _found.pop(next(iter(_found)), None)
+        _found[place] = _Discovery(found, _read_marks(place, found))
+    return found
+
+
+def _read_marks(place: str, repository: Repository) -> tuple[_Mark, ...]:
+    """Return what changes when another repository may contain the directory, or this one is another."""
+    below = [Path(place), *Path(place).parents]
+    folders = below[: below.index(repository.work_tree) + 1]
+    own = (repository.git_dir, repository.common_dir, repository.git_dir / "HEAD")
+    settings = (repository.common_dir / "config", repository.git_dir / "commondir")
+    paths = (*(folder / ".git" for folder in folders), *own, *settings)
+    return tuple(_read_mark(path, is_file=path in settings) for path in paths)
+
+
+def _read_mark(path: Path, *, is_file: bool) -> _Mark:
+    """Return the identity of a file or directory, and with `is_file` also that of its content."""
+    try:
+        facts = path.lstat()
+    except OSError:
+        return ()
+    who = (facts.st_dev, facts.st_ino, facts.st_mode, facts.st_uid)
+    return (*who, facts.st_mtime_ns, facts.st_size) if is_file else who
+
+
+def _discover(path: Path) -> Repository | None:
     args = ("rev-parse", "--path-format=absolute", *_PATH_OPTIONS)
     # Only this call reads the user's configuration, for safe.directory; rev-parse executes nothing.
     finished = execute_git(args, user_environment() | settings_environment(FIXED_SETTINGS), path)

@@ -6,17 +6,24 @@ import os
 from collections.abc import Iterable
 
 from ostler.errors import Code, GitError
+from ostler.git.ref_files import read_ref
 from ostler.git.repository import Repository
 from ostler.git.run.command import query_git, run_git
 
 _OWN = "refs/ostler/"
 _TASKS = "refs/ostler/tasks"
 _PREVIOUS = "refs/ostler/previous"
+_REVIEWS = "refs/ostler/reviews"
 
 
 def kept_task_ref(task: str) -> str:
     """Return the ref that keeps the last commit of a task."""
     return f"{_TASKS}/{task}"
+
+
+def is_kept(repository: Repository, task: str, commit: str) -> bool:
+    """Return whether this is the kept commit of a task; a checkpoint keeps the one that it makes."""
+    return _read_ref(repository, kept_task_ref(task)) == commit
 
 
 def keep_task_commit(repository: Repository, task: str, commit: str) -> None:
@@ -32,6 +39,20 @@ def keep_start_commit(repository: Repository, task: str, commit: str) -> None:
 def keep_previous_tip(repository: Repository, target: str, branch: str, commit: str) -> None:
     """Keep the tip that the target had before the branch of a task was merged into it."""
     _set_ref(repository, f"{_PREVIOUS}/{target}/{branch.rpartition('/')[2]}", commit)
+
+
+def judged_ref(task: str, number: int) -> str:
+    """Return the ref that keeps the commit of a review, here and at the remote of a cluster."""
+    return f"{_REVIEWS}/{task}/{number}"
+
+
+def keep_judged_commit(repository: Repository, task: str, number: int, commit: str, base: str) -> None:
+    """Keep the commit of a review, and its base if that is no ancestor of it."""
+    ref = judged_ref(task, number)
+    _set_ref(repository, ref, commit)
+    checked = run_git(repository, "merge-base", "--is-ancestor", base, commit, accept=(0, 1, 128))
+    if checked.status == 1:
+        _set_ref(repository, f"{ref}-base", base)
 
 
 def list_own_refs(repository: Repository) -> dict[str, list[str]]:
@@ -53,7 +74,10 @@ def delete_refs(repository: Repository, refs: Iterable[str]) -> None:
 
 
 def _read_ref(repository: Repository, ref: str) -> str:
-    return query_git(repository, "for-each-ref", "--format=%(objectname)", ref)
+    found = read_ref(repository, ref)
+    if found is None:
+        return query_git(repository, "for-each-ref", "--format=%(objectname)", ref)
+    return found
 
 
 def _set_ref(repository: Repository, ref: str, commit: str) -> None:

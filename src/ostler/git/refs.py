@@ -9,12 +9,17 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.errors import Code, GitError
+from ostler.git.ref_files import is_loose_commit, read_attached_branch, read_ref
 from ostler.git.repository import Repository
 from ostler.git.run.command import query_git, run_git
 from ostler.git.run.failure import classify_failure
 
 _MAX_PART_BYTES = 240  # 255 bytes of a file name minus what git appends
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
+
+_COMPLETE = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_MAX_TREES = 256
+_trees: dict[tuple[str, str], str] = {}  # by the directory of the repository and the commit
 
 
 class Base(Struct, frozen=True):
@@ -50,12 +55,24 @@ def find_base(repository: Repository, target: str = "") -> Base:
     """Return the target if one is set, else the checked-out branch or commit."""
     if target:
         return _resolve_target(repository, check_branch_name(target))
-    names = ("HEAD^{commit}", "--symbolic-full-name", "HEAD")
+    if (base := _read_known_base(repository)) is not None:
+        return base
+    names = ("HEAD^{commit}", "HEAD^{tree}", "--symbolic-full-name", "HEAD")
     finished = run_git(repository, "rev-parse", *names, accept=(0, 128))
     if finished.status != 0:
         raise _create_head_error(repository, finished.stderr)
-    commit, name = os.fsdecode(finished.stdout).split("\n")[:2]
+    commit, tree, name = os.fsdecode(finished.stdout).split("\n")[:3]
+    _remember_tree(repository, commit, tree)
     return Base(commit, name.removeprefix("refs/heads/") if name.startswith("refs/heads/") else None)
+
+
+def _read_known_base(repository: Repository) -> Base | None:
+    """Return the checked-out branch without git, if its commit was read before; None if only git can tell."""
+    branch = read_attached_branch(repository)
+    tip = read_ref(repository, branch) if branch and branch.startswith("refs/heads/") else None
+    if not branch or not tip or (str(repository.common_dir), tip) not in _trees:
+        return None
+    return Base(tip, branch.removeprefix("refs/heads/"))
 
 
 def _resolve_target(repository: Repository, target: str) -> Base:
@@ -73,6 +90,31 @@ def resolve_commit(repository: Repository, name: str) -> str:
     return query_git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
 
+def resolve_tree(repository: Repository, commit: str) -> str:
+    """Return the tree of a commit; that of a complete name is looked up once."""
+    if tree := _trees.get((str(repository.common_dir), commit)):
+        return tree
+    args = ("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
+    tree = run_git(repository, *args).stdout.decode().strip()
+    if _COMPLETE.fullmatch(commit):
+        _remember_tree(repository, commit, tree)
+    return tree
+
+
+def _remember_tree(repository: Repository, commit: str, tree: str) -> None:
+    """Keep the tree of a commit, which never changes."""
+    while len(_trees) >= _MAX_TREES:
+        _trees.pop(next(iter(_trees)), None)
+    _trees[str(repository.common_dir), commit] = tree
+
+
+def find_tip(repository: Repository, branch: str) -> str:
+    """Return the commit of a branch; empty if there is none."""
+    ref = f"refs/heads/{branch}"
+    tip = read_ref(repository, ref)
+    return tip if tip and is_loose_commit(repository, tip) else resolve_commit(repository, ref)
+
+
 def find_checkout(repository: Repository, branch: str) -> Path | None:
     """Return the work tree that has the branch checked out."""
     path = query_git(repository, "for-each-ref", "--format=%(worktreepath)", f"refs/heads/{branch}")
@@ -83,6 +125,11 @@ def has_commit(repository: Repository, commit: str) -> bool:
     """Return whether the repository has this commit."""
     check = ("cat-file", "-e", f"{commit}^{{commit}}")
     return run_git(repository, *check, accept=(0, 1, 128)).status == 0
+
+
+def has_object(repository: Repository, name: str) -> bool:
+    """Return whether the repository has this commit, tree or blob."""
+    return run_git(repository, "cat-file", "-e", name, accept=(0, 1, 128)).status == 0
 
 
 def restore_branch(repository: Repository, branch: str, commit: str) -> None:

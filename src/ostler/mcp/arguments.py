@@ -13,7 +13,7 @@ from ostler.prompt.report import ReportedStatus
 
 MAX_TASKS = 500
 
-_Id = Annotated[str, Meta(min_length=1, description="The task's id, or a unique prefix of it.")]
+Id = Annotated[str, Meta(min_length=1, description="The task's id, or a unique prefix of it.")]
 _Usd = Annotated[float, Meta(gt=0)]
 
 
@@ -48,6 +48,9 @@ class SubmitArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     max_retries: Annotated[
         NotNegative | None, Meta(description="Retries on one model; none: as configured in the project.")
     ] = None
+    label: Annotated[
+        str, Meta(description="Only workers with this label run the task; empty: any worker.")
+    ] = ""
 
 
 class ListArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -67,7 +70,7 @@ class ListArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class TaskArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    id: _Id
+    id: Id
 
 
 class NoArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

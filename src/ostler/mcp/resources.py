@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import msgspec
@@ -10,6 +12,8 @@ from msgspec import Struct
 from ostler.errors import UsageError
 from ostler.mcp.arguments import MAX_TASKS, ListArguments
 from ostler.mcp.tools import list_tasks
+from ostler.project.artifacts.task_folder import find_task_folder
+from ostler.project.artifacts.task_view import show_task
 from ostler.project.project import Project
 from ostler.views.task import as_json
 from ostler.views.transcript import Transcript, list_transcripts
@@ -62,10 +66,11 @@ def read_resource(project: Project, uri: str) -> Content:
         case [""] if uri == TASKS:
             return _encode(list_tasks(project, ListArguments(limit=MAX_TASKS)).document)
         case ["", task] if task:
-            return _encode(as_json(project.show(project.resolve(task))))
+            return _encode(as_json(show_task(project, project.resolve(task), os.environ, time.time())))
         case ["", task, "transcript"] if task:
             found = project.resolve(task)
-            return Content(read_transcript(found, project.layout.task(found)), _TEXT)
+            folder = find_task_folder(project, found, "transcripts/*.md")
+            return Content(read_transcript(found, folder), _TEXT)
         case _:
             uris = ", ".join((TASKS, *(template.uri for template in TEMPLATES)))
             raise UsageError(f"unknown resource {uri:.200}", f"use one of {uris}")

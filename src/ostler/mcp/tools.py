@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
@@ -12,6 +13,7 @@ from msgspec import Struct, structs, to_builtins
 
 from ostler.config.expect import explain_invalid, find_problem
 from ostler.errors import UsageError
+from ostler.mcp import reviews
 from ostler.mcp.arguments import ListArguments, NoArguments, ReportArguments, SubmitArguments, TaskArguments
 from ostler.mcp.results import TaskResult, ToolResult, describe_task, no_run_message
 from ostler.model.status import EXECUTABLE
@@ -19,8 +21,10 @@ from ostler.project.actions import ACTIONS, Action
 from ostler.project.active_runs import ActiveRun, list_active_runs
 from ostler.project.agents.inside_sandbox import InsideSandbox
 from ostler.project.apply_action import apply_action
+from ostler.project.artifacts.task_view import show_task
 from ostler.project.bulk_retry import RetriedTasks, RetryFilter, retry_matching
 from ostler.project.current_attempt import CurrentAttempt
+from ostler.project.decisions.action import ONLY_IF_DECIDED
 from ostler.project.inspection.inspect_project import inspect_project
 from ostler.project.preflight import check_new
 from ostler.project.project import Project
@@ -116,7 +120,8 @@ def submit(project: Project, arguments: SubmitArguments) -> ToolResult:
 
 def show(project: Project, arguments: TaskArguments) -> ToolResult:
     """Return one task with its attempts."""
-    return describe_task(project, project.show(project.resolve(arguments.id)), attempts=True)
+    found = show_task(project, project.resolve(arguments.id), os.environ, time.time())
+    return describe_task(project, found, attempts=True)
 
 
 def check_project(project: Project, arguments: NoArguments) -> ToolResult:
@@ -264,6 +269,37 @@ def retry_many(project: Project, arguments: RetryFilter) -> ToolResult:
     return ToolResult(f"{text}. {step}".strip(), to_builtins(retried))
 
 
+_REVIEWS = (
+    ToolSpec(
+        "review",
+        "Show the review of a task",
+        "Show what a person decides about: the version of the work, its gates, the agent's summary, changed "
+        "files, comments and the agent's answers; with `patch` also the changes.",
+        reviews.ReviewArguments,
+        reviews.ReviewResult,
+        reviews.review,
+        "reads",
+    ),
+    ToolSpec(
+        "comment",
+        "Save a comment on the work of a task",
+        "Save a comment on lines of a task's work as a draft, which the person can change or delete in the "
+        "dashboard. Nothing is sent to the agent.",
+        reviews.CommentArguments,
+        reviews.ReviewResult,
+        reviews.comment,
+    ),
+    ToolSpec(
+        "send_review",
+        "Send a review",
+        "Approve the work of a task, or send it back to its agent with all comments that are not sent yet. "
+        f"{ONLY_IF_DECIDED}",
+        reviews.SendReviewArguments,
+        reviews.ReviewResult,
+        reviews.send_review,
+    ),
+)
+
 TOOLS = (
     ToolSpec(
         "submit",
@@ -312,6 +348,7 @@ TOOLS = (
         TaskResult,
         edit,
     ),
+    *_REVIEWS,
     *(_make_tool(action) for action in ACTIONS.values()),
     ToolSpec(
         "retry_many",

@@ -83,4 +83,11 @@ class TaskRow(Struct, frozen=True):
     max_parallel: int = 0  # how many tasks of that run may run at once
     cost_usd: float | None = None  # of all calls that ended
     archived_at: float | None = None  # lists leave it out since then
+    need: str = ""  # what it needs from a person; empty: nothing
+    queued_at: float | None = None  # its place in the queue; none: the time of its creation
     removed: bool = False  # the store deletes the row
+
+    @property
+    def place(self) -> tuple[str, float, TaskId]:
+        """The place in the queue: by priority, then by age unless a person moved it."""
+        return self.priority, self.created_at if self.queued_at is None else self.queued_at, self.id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
 
 from msgspec import Raw, Struct
@@ -11,6 +11,7 @@ from ostler.errors import Code
 from ostler.model.command import Launcher, Supervision
 from ostler.model.limits.window import ReportedWindow
 from ostler.model.sandbox import RefusalKind
+from ostler.model.todo import Todo
 from ostler.model.usage import Usage
 
 Permissions = Literal["ask", "accept-edits", "skip"]
@@ -19,6 +20,9 @@ PermissionSetting = Literal["auto", "ask", "accept-edits", "skip"]
 """The same in the settings; `auto`: skip in a sandbox whose self-test passed, else accept-edits."""
 Billing = Literal["api", "subscription", "proxy", "unknown"]
 """How the account is billed: per token, by a plan (costs are then estimates), or through a proxy."""
+
+FreshPrompt = Callable[[], Awaitable[str]]
+"""Returns the prompt for a new session; it describes the work so far, which takes several git processes."""
 
 READ_SKILL_FILE = "read_skill_file"
 """The tool with which a model API reads AgentCall.skill_directory."""
@@ -42,7 +46,8 @@ class AgentCall(Struct, frozen=True):
     agent: str  # the role: implementer, reviewer, ...
     prompt: str
     session_id: str = ""  # spawn: the id to use for a new session; resume: the session to continue
-    fresh_prompt: str = ""  # on resume: sent to a new session if this one is lost; empty: SESSION_NOT_FOUND
+    # On resume: the prompt for a new session if this one is lost; None: SESSION_NOT_FOUND.
+    fresh_prompt: FreshPrompt | None = None
     schema: str = ""  # JSON schema of the final text; empty: free text. Ignored by executors without schemas
     key: str = ""  # idempotency key: the same when the call is repeated after a lost answer
     system: str = ""  # system prompt: sent when a session starts, or with every prompt
@@ -85,6 +90,18 @@ class SessionReplaced(Struct, frozen=True, tag="session_replaced"):
 class TextReceived(Struct, frozen=True, omit_defaults=True, tag="text_received"):
     text: str
     is_line: bool = False  # a line of plain output, not a message: the next one follows without a gap
+
+
+class ThinkingReceived(Struct, frozen=True, tag="thinking_received"):
+    """What the model thought before it answered, as far as the agent prints it."""
+
+    text: str
+
+
+class TodosReported(Struct, frozen=True, tag="todos_reported"):
+    """The agent's whole todo list, if it does not write it with a tool."""
+
+    todos: tuple[Todo, ...]
 
 
 class ToolUsed(Struct, frozen=True, tag="tool_used"):
@@ -152,6 +169,8 @@ AgentEvent = (
     SessionStarted
     | SessionReplaced
     | TextReceived
+    | ThinkingReceived
+    | TodosReported
     | ToolUsed
     | ToolReturned
     | ToolDenied

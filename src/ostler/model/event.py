@@ -15,7 +15,7 @@ from ostler.errors import Code
 from ostler.model.events.body import Body
 from ostler.model.events.disposal import TaskArchived, TaskPurged, TaskRemoved, TaskUnarchived
 from ostler.model.ids import TaskId
-from ostler.model.plan import GateType, Plan, Publishing
+from ostler.model.plan import GateType, Plan, PublishAs
 from ostler.model.predecessor import Predecessor
 from ostler.model.protection import Protection
 from ostler.model.remote import Remote
@@ -28,7 +28,9 @@ from ostler.model.warning import LeftFiles, WarningDetail
 Verdict = Literal[
     "complete", "blocked", "continue", "review", "failed", "deferred", "held", "paused", "interrupted"
 ]
-ActionName = Literal["cancel", "pause", "resume", "skip", "rewind", "approve", "reject", "kill"]
+ActionName = Literal[
+    "cancel", "pause", "resume", "message", "skip", "rewind", "approve", "reject", "kill", "undo"
+]
 
 
 TREE_PREFIX = 16
@@ -55,12 +57,13 @@ class TaskClaimed(Body, frozen=True, tag="task_claimed"):
     run: str  # id of the run
     rules: int = 0  # rules from this record on; 0: unchanged
     protection: Protection | None = None  # set by the first claim, or when the rules change; null: unchanged
+    host: str = ""  # that performs the steps; empty: there is only one
 
 
 class TaskStarted(Body, frozen=True, tag="task_started"):
     """The workspace is ready. All fields are null in a directory that is not a git repository."""
 
-    worktree: str | None = None
+    worktree: str | None = None  # its name; older versions recorded its path
     branch: str | None = None
     base: str | None = None  # start commit of the branch
     target: str | None = None  # branch to merge into; null: the work starts from a detached commit
@@ -84,7 +87,7 @@ class CallEnded(UsageEvent, frozen=True, tag="call_ended"):
     warnings: tuple[str, ...] = ()
     warning_details: tuple[WarningDetail, ...] = ()
     resumes_at: float | None = None
-    files: str = ""  # hash of the workspace after a call that did not complete its phase
+    files: str = ""  # hash of the workspace after a call that gave the answer of the one before it
     sandbox: SandboxRecord | None = None  # of its last attempt; null: none started, or an older version
     permissions: str = ""  # that the agent got
 
@@ -135,7 +138,7 @@ class FinalChecked(Body, frozen=True, tag="final_checked"):
     """Every gate has checked the final commit; the settings of this moment decide what follows."""
 
     merge: GateType = "skip"  # gate before publishing that is still to be checked; skip: none
-    publish: Publishing = "none"
+    publish: PublishAs = "none"
     sha: str | None = None
 
 
@@ -148,7 +151,7 @@ class SettingsAccepted(Body, frozen=True, tag="settings_accepted"):
 
 
 class Published(Body, frozen=True, tag="published"):
-    how: Publishing
+    how: PublishAs
     pr_url: str | None = None
     commit: str | None = None  # the target's commit after a merge
     base: str | None = None  # new start commit of the branch
@@ -225,8 +228,12 @@ class WorkspaceReleased(Body, frozen=True, tag="workspace_released"):
 
 
 MERGE_REQUEST = "merge"
+PUBLISH_REQUEST = "publish"
+REBASE_REQUEST = "rebase"
 RETARGET_REQUEST = "retarget"
-"""`by` of a completed task that is reopened only to be merged, or to publish its pull request again."""
+"""`by` of a completed task that is reopened only to be merged, rebased, or published as a pull request."""
+REVIEW_REQUEST = "review"
+"""`by` of a completed task that a person sends back to its agent with a review."""
 
 
 class TaskReopened(Body, frozen=True, tag="task_reopened"):
@@ -238,6 +245,7 @@ class TaskReopened(Body, frozen=True, tag="task_reopened"):
     budget_usd: float | None = None  # null: unchanged
     model: str = ""  # empty: unchanged
     executor: str = ""  # empty: unchanged
+    review: int = 0  # number of the review with which the work is sent back; 0: none
 
 
 class TaskEdited(Body, frozen=True, tag="task_edited"):
@@ -258,6 +266,8 @@ class DecisionRecorded(Body, frozen=True, tag="decision_recorded"):
     by: str = ""  # person who decided; empty: written by an older version
     attempt: int = 0  # number of the attempt, for kill
     now: bool = False  # kill without a grace period
+    review: int = 0  # number of the review that contains the decision; 0: none
+    then: Literal["", "merge", "pr"] = ""  # how approved work is published; empty: as planned
 
 
 class TaskRebuilt(Body, frozen=True, tag="task_rebuilt"):

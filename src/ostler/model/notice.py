@@ -5,6 +5,7 @@ from __future__ import annotations
 from ostler.errors import Code
 from ostler.model.events.body import Body
 from ostler.model.sandbox import RefusalKind, SandboxRecord
+from ostler.model.todo import Todo
 from ostler.model.usage import Usage
 
 
@@ -50,6 +51,12 @@ class UsageNotice(Body, frozen=True, tag="usage_reported"):
     usage: Usage
 
 
+class TodosReportedNotice(Body, frozen=True, tag="todos_reported"):
+    """The whole todo list of the agent, after it changed."""
+
+    todos: tuple[Todo, ...]
+
+
 class ParseError(Body, frozen=True, tag="parse_error"):
     detail: str
 
@@ -81,6 +88,16 @@ class AgentReported(Body, frozen=True, tag="agent_reported"):
     attempt: int
     status: str
     reason: str = ""
+
+
+class ReviewSent(Body, frozen=True, tag="review_sent"):
+    """A person reviewed completed work without a decision that changes the task."""
+
+    number: int
+    verdict: str  # approve, or changes: the work goes back
+    by: str
+    comments: int = 0
+    text: str = ""  # the start of the text about the whole work
 
 
 class PhaseFailed(Body, frozen=True, tag="phase_failed"):
@@ -203,9 +220,11 @@ Notice = (
     | AttemptEnded
     | ToolUsedNotice
     | UsageNotice
+    | TodosReportedNotice
     | ParseError
     | SessionReplacedNotice
     | PhaseCompleted
+    | ReviewSent
     | PhaseFailed
     | PhaseRetried
     | AgentReported

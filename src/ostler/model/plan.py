@@ -11,6 +11,9 @@ from ostler.model.task import Weight
 Session = Literal["fresh", "kept"]
 GateType = Literal["auto", "command", "ai", "human", "skip"]
 Publishing = Literal["none", "pr", "merge"]
+PublishAs = Literal["none", "pr", "merge", "rebase"]
+"""How completed work is published, as set or requested by a person; a rebase publishes nothing."""
+
 
 MAX_ITERATIONS: dict[Weight, int] = {"trivial": 5, "small": 10, "medium": 20, "large": 30, "greenfield": 50}
 PHASES: dict[Weight, tuple[str, ...]] = {

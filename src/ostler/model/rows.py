@@ -5,7 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from ostler.model.attempt import TaskRow
+from ostler.model.needs import find_need
 from ostler.model.state import Stage, State
+from ostler.model.status import TERMINAL, TaskStatus
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(State).decode
@@ -30,8 +32,18 @@ def build_row(state: State) -> TaskRow:
         max_parallel=state.pipeline.max_parallel if state.pipeline else 0,
         cost_usd=state.cost_usd,
         archived_at=state.archived_at,
+        need=_find_need(state),
+        queued_at=state.queued_at,
         removed=state.removed_at is not None,
     )
+
+
+def _find_need(state: State) -> str:
+    """Return what the task needs from a person; nothing when it is hidden or about to be ended."""
+    is_ending = state.cancel_requested and state.status not in TERMINAL
+    if is_ending or state.archived_at is not None or state.has_no_files:
+        return ""
+    return find_need(state.status, state.code) or ""
 
 
 def decode_state(row: TaskRow) -> State:
@@ -41,6 +53,12 @@ def decode_state(row: TaskRow) -> State:
 def is_cancel_requested(row: TaskRow) -> bool:
     """Return whether a person cancelled the task, without decoding its state."""
     return b'"cancel_requested"' in row.state
+
+
+def is_held(row: TaskRow) -> bool:
+    """Return whether the task is a proposal that waits for a person, without decoding its state."""
+    # The state before a decision, which can be taken back, is a part of the row too.
+    return row.status == TaskStatus.NEEDS_REVIEW and b'"held":true' in row.state
 
 
 def is_purged(row: TaskRow) -> bool:

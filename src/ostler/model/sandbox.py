@@ -12,6 +12,9 @@ TIER_VARIABLE = "OSTLER_SANDBOX"
 Tier = Literal["auto", "supervised", "limits", "landlock", "bubblewrap", "docker", "podman"]
 """How agents are confined; `auto`: by bubblewrap if its self-test passes, else supervised."""
 
+TIERS_WITH_CHECKS: frozenset[Tier] = frozenset({"supervised", "limits", "landlock"})
+"""Tiers in which agents keep their permission checks, on every machine."""
+
 Network = Literal["proxy", "off", "on"]
 
 

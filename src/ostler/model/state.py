@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ostler.errors import Code
 from ostler.model.ids import TaskId
-from ostler.model.plan import GateType, Phase, Plan, Publishing
+from ostler.model.plan import GateType, Phase, Plan, PublishAs, Publishing
 from ostler.model.predecessor import Predecessor
 from ostler.model.protection import Protection, protection_of_plan
 from ostler.model.remote import Remote
@@ -88,6 +88,12 @@ class GateState(Struct, frozen=True, omit_defaults=True):
     criteria: tuple[str, ...] | None = None  # that were used; null: those of the plan
 
     @property
+    def commit_verdict(self) -> GateVerdict:
+        """The verdict about the commit: its command has passed before a person is asked."""
+        is_asked = self.verdict == "pending" and (self.check is not None or bool(self.checks))
+        return "pass" if is_asked else self.verdict
+
+    @property
     def is_approved_by_person(self) -> bool:
         """Whether a person, and not a timeout, let the work pass."""
         return self.by_person and self.by != BY_TIMEOUT and self.verdict in ("pass", "overruled")
@@ -106,9 +112,15 @@ class PhaseState(Struct, frozen=True, omit_defaults=True):
     iterations: int = 0  # calls that ended
     extra_iterations: int = 0  # added by a person or a retry
     retries: int = 0  # times that its gate rejected the work
+    rejections: int = 0  # times that a person sent it back, which uses up no retry
     first_round: int = 0  # sessions of earlier rounds are not continued
     commit: str | None = None
     gate: GateState | None = None
+
+    @property
+    def returns(self) -> int:
+        """How often the work was sent back."""
+        return self.retries + self.rejections
 
 
 class CompletedWork(Struct, frozen=True, omit_defaults=True):
@@ -141,10 +153,12 @@ class State(Struct, frozen=True, omit_defaults=True):
     stage: Stage = Stage.NEW
     round: int = 1  # incremented when the task is reopened or a phase is reset
     claims: int = 0  # incremented when a run claims the task
+    host: str = ""  # of the last claim; empty: there is only one
+    workspace_host: str = ""  # that has the workspace
     phase: int = 0  # index of the current phase
     call: int = 1  # incremented when an iteration is called again
     session_id: str = ""  # last reported by the agent in this phase
-    worktree: str | None = None
+    worktree: str | None = None  # its name, or the path that an older version recorded
     branch: str | None = None
     base: str | None = None
     target: str | None = None  # branch to merge into
@@ -169,6 +183,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     cancel_reason: str = ""  # set if not cancelled by a person
     pause_requested: bool = False  # a person paused the task
     feedback_seq: int = 0  # seq of the record with feedback for the next call; 0: none
+    delivered_seq: int = 0  # the same of the last call, if a call on another host has to repeat it
     checks: int = 0  # incremented when a gate was checked
     signatures: tuple[str, ...] = ()  # of the last failures, to detect that the task is stuck
     retry_of: str = ""  # phase whose failure caused the retry
@@ -181,7 +196,8 @@ class State(Struct, frozen=True, omit_defaults=True):
     conflict_commit: str | None = None  # commit of the target that conflicts with the work
     remotes: tuple[Remote, ...] | None = None  # as recorded when the task started
     pr_url: str | None = None
-    publish_as: Publishing | None = None  # requested by a person; None: as planned
+    publish_as: PublishAs | None = None  # requested by a person for completed work; None: as planned
+    publish_next: Publishing | None = None  # requested with an approval, for when the work is completed
     completed: CompletedWork | None = None  # to return to if that request is cancelled
     published_into: str = ""  # branch that has the work, or the base of its pull request
     ending: Ending | None = None
@@ -192,6 +208,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     cost_usd: float | None = None
     after: tuple[TaskId, ...] = ()  # tasks that must be completed first
     not_before: float | None = None
+    queued_at: float | None = None  # its place among waiting tasks; none: the time of its creation
     after_any: bool = False  # those need only have ended, with any status
     order_only: bool = False  # `after` gives the order only; the work starts from the target
     start_commit: str = ""  # commit of the user's uncommitted changes to start from
@@ -205,6 +222,7 @@ class State(Struct, frozen=True, omit_defaults=True):
     archived_at: float | None = None  # lists leave it out since then
     purged_at: float | None = None  # its files are deleted since then
     removed_at: float | None = None  # a person deleted it before its first run
+    undoable: State | None = None  # before the last decision, until something else is recorded
 
     @property
     def baseline(self) -> Protection:
@@ -216,14 +234,23 @@ class State(Struct, frozen=True, omit_defaults=True):
         """Whether its files were deleted: it was removed or purged."""
         return self.purged_at is not None or self.removed_at is not None
 
+    def is_about_last_commit(self, gate: GateState) -> bool:
+        """Return whether a verdict is about the files of the last commit."""
+        return gate.sha == self.commit or bool(gate.tree and gate.tree == self.tree)
+
     @property
     def current(self) -> Phase:
         return self.plan.phases[self.phase]
 
     @property
-    def publishing(self) -> Publishing:
+    def publishing(self) -> PublishAs:
         """How the work is published, as a person requested or accepted it."""
-        return self.publish_as or self.baseline.publish
+        return self.requested_publishing or self.baseline.publish
+
+    @property
+    def requested_publishing(self) -> PublishAs | None:
+        """How a person requested to publish the work; None: as planned."""
+        return self.publish_as or self.publish_next
 
     @property
     def iteration(self) -> int:

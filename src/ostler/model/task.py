@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, cast, get_args
 
 from msgspec import Struct
@@ -23,6 +24,17 @@ PRIORITY_WORDS: dict[str, Priority] = {"high": "P0", "medium": "P2", "low": "P3"
 def to_priority(name: str) -> Priority:
     """Return the priority with this name; a name that is not one is returned as it is, to be refused."""
     return cast(Priority, PRIORITY_WORDS.get(name, name))
+
+
+_LABEL = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+
+
+def explain_invalid_label(label: str) -> str:
+    """Return why no worker can have this label; empty if one can."""
+    if _LABEL.fullmatch(label):
+        return ""
+    expected = "expected up to 32 lower-case letters, digits, - and _, a letter or digit first"
+    return f"invalid label {label!r:.80}: {expected}"
 
 
 class Input(Struct, frozen=True, omit_defaults=True):
@@ -86,6 +98,8 @@ class Task(Struct, frozen=True, omit_defaults=True):
     external_id: str = ""  # its id in the file that it was imported from, where that is not a valid task id
     prompts: dict[str, str] = {}  # phase -> template of its prompt
     source: str = ""  # imported from: file:a.md, checklist:TODO.md#text, github:acme/app#12
+    queued_at: float | None = None  # time that counts for its place in the queue; none: of its creation
+    label: str = ""  # only a worker with this label runs it, on several machines
 
     @property
     def goal(self) -> str:

@@ -32,6 +32,15 @@ class Usage(Struct, frozen=True):
             self.cache_write_tokens - before.cache_write_tokens,
         )
 
+    def beyond(self, reported: Usage) -> Usage:
+        """Return what is not yet reported of each kind of token; never less than nothing."""
+        return Usage(
+            max(0, self.input_tokens - reported.input_tokens),
+            max(0, self.output_tokens - reported.output_tokens),
+            max(0, self.cache_read_tokens - reported.cache_read_tokens),
+            max(0, self.cache_write_tokens - reported.cache_write_tokens),
+        )
+
     @property
     def total(self) -> int:
         return self.input_tokens + self.output_tokens

@@ -40,6 +40,8 @@ _KINDS: dict[str, _Kind] = {
     "model_recovered": _Kind("back", _S.IN_PROGRESS),
 }
 
+OCCASION_TYPES = frozenset(_KINDS)  # other events have no occasion
+
 
 def _is_reported(code: Code | None) -> bool:
     """Return whether provider_unavailable is the one notification for all tasks that it defers."""

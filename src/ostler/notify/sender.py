@@ -13,7 +13,6 @@ from ostler.clock import Clock
 from ostler.config.settings import NotifySettings
 from ostler.errors import Code, OstlerError
 from ostler.files.failpoint import reach
-from ostler.files.layout import Layout
 from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
 from ostler.notify.message import (
@@ -29,7 +28,8 @@ from ostler.notify.occasion import Occasion, find_shared_end, occasion_of
 from ostler.secrets.redact import redact_text
 from ostler.store.feed_reader import FeedReader
 from ostler.store.outbox import Outbox, OutboxMessage
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sql_journal import SqlJournal
+from ostler.store.store import Store
 from ostler.views.groups import group_of
 
 READER = "notify"
@@ -39,7 +39,7 @@ _FIRST_LONG_DELAY = 2  # index of the first delay that a run does not wait for a
 _POLL_SECONDS = 0.5
 _ERROR_DELAY_SECONDS = 10.0
 
-Describe = Callable[[SqliteJournal, TaskId], dict[str, object]]
+Describe = Callable[[SqlJournal, TaskId], dict[str, object]]
 """Return a task as ostler.task/1 without attempts."""
 MakeTarget = Callable[[NotifySettings], Target]
 
@@ -52,7 +52,8 @@ class NotificationSender:
         entries: Sequence[NotifySettings],
         make_target: MakeTarget,
         describe: Describe,
-        layout: Layout,
+        project: str,
+        store: Store,
         clock: Clock,
     ) -> None:
         self._entries = {target_id(entry): entry for entry in reversed(entries)}
@@ -61,9 +62,9 @@ class NotificationSender:
             name: make_target(entry) for name, entry in self._entries.items()
         }
         self._describe = describe
-        self._project = layout.root.name
+        self._project = project
         self._clock = clock
-        self._reader = FeedReader(READER, self._handle_lines, layout)
+        self._reader = FeedReader(READER, self._handle_lines, store)
         self._deliveries: dict[str, asyncio.Task[None]] = {}  # by target: one delivery at a time
 
     async def run(self) -> None:
@@ -147,12 +148,12 @@ class NotificationSender:
 
     # Called in the reader's thread
 
-    def _handle_lines(self, journal: SqliteJournal, lines: Sequence[FeedLine]) -> list[OutboxMessage]:
+    def _handle_lines(self, journal: SqlJournal, lines: Sequence[FeedLine]) -> list[OutboxMessage]:
         new = (line for line in lines if not _is_repeated(journal, line))
         occasions = [occasion for line in new if (occasion := occasion_of(line)) is not None]
         return [message for occasion in occasions for message in self._make_messages(journal, occasion)]
 
-    def _make_messages(self, journal: SqliteJournal, occasion: Occasion) -> list[OutboxMessage]:
+    def _make_messages(self, journal: SqlJournal, occasion: Occasion) -> list[OutboxMessage]:
         targets = [target for target, on in self._subscriptions if occasion.on in on]
         if not targets:
             return []
@@ -182,7 +183,7 @@ class NotificationSender:
         return f"{count} not delivered yet{why}; the next run tries again"
 
 
-def _count_waiting(journal: SqliteJournal, occasion: Occasion) -> Occasion:
+def _count_waiting(journal: SqlJournal, occasion: Occasion) -> Occasion:
     """Add the number of tasks that wait to a message about a limit."""
     if occasion.limit is None:
         return occasion
@@ -191,7 +192,7 @@ def _count_waiting(journal: SqliteJournal, occasion: Occasion) -> Occasion:
     return replace(occasion, limit=replace(occasion.limit, waiting=waiting))
 
 
-def _is_repeated(journal: SqliteJournal, line: FeedLine) -> bool:
+def _is_repeated(journal: SqlJournal, line: FeedLine) -> bool:
     """Return whether the same budget of the day has deferred another task before."""
     end = find_shared_end(line)
     return end is not None and journal.has_deferral(Code.BUDGET_EXCEEDED, end, line.position)

@@ -16,6 +16,7 @@ from pathlib import Path
 from ostler.process.environment import build_child_environment
 from ostler.process.keeper import tree
 from ostler.process.process_state import resume_if_stopped
+from ostler.process.stop_time import StopTimes
 
 _PACKAGE_PARENT = str(Path(__file__).parent)
 _START_CODE = "import sys; sys.path.insert(0, sys.argv.pop(1)); from keeper.forker import main; main()"
@@ -30,6 +31,7 @@ class ForkerClient:
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
         self._spare_keeper: socket.socket | None = None
+        self.stop_times = StopTimes()
         self.token = _choose_token()
         self.command_line = b""  # of the forker and its keepers in /proc
 

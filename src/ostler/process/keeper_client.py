@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import errno
 import socket
-import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from ostler.errors import SpawnError
 from ostler.model.command import Command
 from ostler.process.forker_client import ForkerClient
 from ostler.process.keeper.frames import FrameDecoder, encode
+from ostler.process.lease import CURRENT_LEASE
 from ostler.process.spawn_failure import create_spawn_error
 from ostler.process.watchdog import HelperWatchdog
 
@@ -56,6 +56,7 @@ class KeeperClient:
         self.lost = False  # the keeper was killed
         self.kill_at: float | None = None  # when the keeper has to kill the program; None: it may run
         self._watchdog = HelperWatchdog(self)
+        self._lease = CURRENT_LEASE.get()
 
     @property
     def pid(self) -> int:
@@ -70,10 +71,14 @@ class KeeperClient:
     async def start(self, command: Command, descriptors: Sequence[int]) -> None:
         """Send the program and its descriptors, and wait until it runs or failed to start."""
         request = _encode_request(command)
+        if self._lease is not None:
+            request += encode("lease", self._lease.until)
         with contextlib.suppress(ConnectionError):  # the end of file is reported later
             sent = socket.send_fds(self._control, [request], descriptors)
             if sent < len(request):
                 await self._loop.sock_sendall(self._control, request[sent:])
+        if self._lease is not None:
+            self._lease.add(self._report_lease)
         while not (self.program or self.failed or self.lost):
             await self.wait()
 
@@ -84,9 +89,8 @@ class KeeperClient:
 
     def stop(self, grace_seconds: float) -> None:
         """Send SIGTERM now and SIGKILL after the grace time; a later call can shorten the grace time."""
-        kill_at = (
-            time.monotonic() + grace_seconds
-        )  # an absolute time, so that a busy machine does not extend the grace time
+        # An absolute time, so that a busy machine does not extend the grace time.
+        kill_at = self.forker.stop_times.find_kill_time(grace_seconds)
         self.kill_at = min(kill_at, self.kill_at or kill_at)
         with contextlib.suppress(ConnectionError, BlockingIOError):
             self._control.send(encode(kill_at))
@@ -114,10 +118,17 @@ class KeeperClient:
     def close(self) -> None:
         """Close the connection; can be called twice."""
         self._watchdog.stop()
+        if self._lease is not None:
+            self._lease.remove(self._report_lease)
         if self._control.fileno() < 0:
             return
         self._loop.remove_reader(self._control)
         self._control.close()
+
+    def _report_lease(self, until: float) -> None:
+        """Send the keeper the new end of the lease; without room for it the old one stays."""
+        with contextlib.suppress(ConnectionError, BlockingIOError):
+            self._control.send(encode("lease", until))
 
     def _receive(self) -> None:
         try:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 MARKER = "OSTLER_ATTEMPT"
@@ -26,6 +27,29 @@ def kill_marked_processes(matches: Callable[[str], bool]) -> int:
         killed |= found
         time.sleep(_PAUSE_SECONDS)
     return len(killed)
+
+
+class SharedSweep:
+    """Kills marked processes for many tasks together: each pass looks at every process of the machine."""
+
+    def __init__(self) -> None:
+        self._requested: set[str] = set()  # markers that the next pass looks for
+        self._pass: asyncio.Task[None] | None = None  # the one that runs
+        self._next: asyncio.Task[None] | None = None  # that waits for it
+
+    async def kill(self, markers: Iterable[str]) -> None:
+        """Kill the processes with these markers; a pass that has begun before does not count."""
+        self._requested.update(markers)
+        if self._next is None:
+            self._next = asyncio.create_task(self._run(self._pass))
+        await asyncio.shield(self._next)  # a task that is cancelled does not end the pass of the others
+
+    async def _run(self, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.wait({before})
+        requested, self._requested = self._requested, set()
+        self._pass, self._next = self._next, None
+        await asyncio.to_thread(kill_marked_processes, requested.__contains__)
 
 
 def _list_own_ancestors() -> set[int]:

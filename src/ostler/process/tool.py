@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from tempfile import TemporaryFile
 from types import FrameType
 
 from msgspec import Struct
@@ -16,6 +17,15 @@ from msgspec import Struct
 class ToolResult(Struct, frozen=True):
     status: int  # 0 to 255, or minus the signal number
     stdout: bytes
+    stderr: bytes
+
+
+class BoundedOutput(Struct, frozen=True):
+    """The first bytes of a program's output."""
+
+    data: bytes
+    truncated: bool  # the program was killed, as its output is longer
+    status: int
     stderr: bytes
 
 
@@ -94,6 +104,42 @@ def _communicate(
         except subprocess.TimeoutExpired:
             if is_stopped() or time.monotonic() >= until:
                 raise
+
+
+def read_tool_output(
+    argv: list[str], *, env: dict[str, str], cwd: str, limit: int, timeout_seconds: float
+) -> BoundedOutput:
+    """Run a program, and kill it once its output is longer than `limit` bytes.
+
+    Raises OSError when it cannot start, and ToolTimeout.
+    """
+    with (
+        TemporaryFile() as errors,
+        subprocess.Popen(
+            argv,
+            env=env,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        timer = threading.Timer(timeout_seconds, process.kill)
+        timer.start()
+        try:
+            data = process.stdout.read(limit + 1)
+            if len(data) > limit:
+                process.kill()
+            status = process.wait()
+            is_late = not timer.is_alive()
+        finally:
+            timer.cancel()
+        if is_late:
+            raise ToolTimeout(f"{argv[0]} did not exit within {timeout_seconds:g} s")
+        errors.seek(0)
+        return BoundedOutput(data[:limit], len(data) > limit, status, errors.read())
 
 
 def run_in_foreground(argv: list[str], cwd: str | None = None, env: dict[str, str] | None = None) -> int:

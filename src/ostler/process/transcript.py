@@ -43,6 +43,11 @@ class Transcript:
             except OSError as error:
                 raise to_disk_error(self._path, error) from None
 
+    def write_lines(self, data: bytes, is_clean: bool) -> None:
+        """Append whole lines; `is_clean`: `find_secrets` found nothing in them. Raises OstlerError."""
+        self.open()
+        self._write(self._redacting.feed(data, is_clean))
+
     def write(self, data: bytes) -> bytes:
         """Append bytes and return them as they are written. Raises OstlerError when that fails."""
         self.open()

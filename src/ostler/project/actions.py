@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
 from ostler.config.expect import explain_invalid
+from ostler.engine.core.decisions import takes_message
 from ostler.errors import Code, UsageError
 from ostler.model.attempt import Attempt
-from ostler.model.event import MERGE_REQUEST, DecisionRecorded, Event, TaskReopened
+from ostler.model.event import DecisionRecorded, Event, TaskReopened
 from ostler.model.ids import TaskId
 from ostler.model.state import Stage, State
 from ostler.model.status import EXECUTABLE, REOPENABLE, TERMINAL, TaskStatus
-from ostler.project.decisions.action import ONLY_IF_DECIDED, Action, NoParams, Params, not_allowed
+from ostler.project.decisions.accept import ACCEPTANCES
+from ostler.project.decisions.action import ONLY_IF_DECIDED, Action, NoParams, NotWaiting, Params, not_allowed
 from ostler.project.decisions.dispose import DISPOSALS, require_files
 
 _S = TaskStatus
@@ -30,6 +32,10 @@ _Dollars = Annotated[float, Meta(gt=0, le=1e12)]
 
 class ApproveParams(Params, frozen=True):
     text: Annotated[str, Meta(description="A note, recorded with the decision.")] = ""
+    then: Annotated[
+        Literal["", "merge", "pr"],
+        Meta(description="How the approved work is published; empty: by git.on_complete."),
+    ] = ""
 
 
 class RejectParams(Params, frozen=True):
@@ -38,6 +44,10 @@ class RejectParams(Params, frozen=True):
 
 class ResumeParams(Params, frozen=True):
     text: Annotated[str, Meta(description="Feedback for the agent, such as the answer to its question.")] = ""
+
+
+class MessageParams(Params, frozen=True):
+    text: Annotated[str, _Required, Meta(description="Message to the agent.")]
 
 
 class CancelParams(Params, frozen=True):
@@ -89,7 +99,9 @@ def find_action(name: str) -> Action:
 
 def _approve(state: State, params: ApproveParams) -> Event:
     _require_decision(state)
-    return DecisionRecorded("approve", params.text)
+    if params.then and (state.held or state.stage is Stage.PUBLISHING or state.branch is None):
+        raise not_allowed(state, "this approval is not about work that can be published")
+    return DecisionRecorded("approve", params.text, then=params.then)
 
 
 def _reject(state: State, params: RejectParams) -> Event:
@@ -105,6 +117,16 @@ def _resume(state: State, params: ResumeParams) -> Event:
     if state.status not in _RESUMABLE and not (state.pause_requested and state.status is _S.IN_PROGRESS):
         raise not_allowed(state, "there is nothing to resume")
     return DecisionRecorded("resume", params.text)
+
+
+def _message(state: State, params: MessageParams) -> Event:
+    if state.status is _S.NEEDS_REVIEW:
+        raise _needs_review(state)
+    if state.status in _RESUMABLE or state.pause_requested:
+        raise not_allowed(state, "no agent runs", f"ostler resume {state.task} -m TEXT")
+    if not takes_message(state):
+        raise not_allowed(state, "no agent works on it at the moment, so none can read a message")
+    return DecisionRecorded("message", params.text)
 
 
 def _retry(state: State, params: RetryParams) -> Event:
@@ -186,27 +208,16 @@ def _refuse_later_phase(state: State, index: int) -> None:
         )
 
 
-def _merge(state: State, params: NoParams) -> Event:
-    if waits_to_be_merged(state):
-        return DecisionRecorded("approve", "ostler merge")
-    if state.status is not _S.COMPLETED:
-        raise not_allowed(state, "only a completed task can be merged")
-    if state.branch is None or state.commit is None:
-        raise UsageError(f"{state.task} has no commit to merge", f"ostler show {state.task}")
-    require_files(state, "merged by Ostler")
-    return TaskReopened(MERGE_REQUEST)
-
-
-def waits_to_be_merged(state: State) -> bool:
-    """Return whether only the checkout of the target prevented the merge."""
-    return state.status is _S.NEEDS_REVIEW and state.stage is Stage.PUBLISHING
+def waits_for_decision(state: State) -> bool:
+    """Return whether a gate waits for a person, or failed with no retry left."""
+    at_gate = state.status is _S.BLOCKED and state.stage in (Stage.CHECKING, Stage.FINAL, Stage.MERGING)
+    return state.status is _S.NEEDS_REVIEW or at_gate
 
 
 def _require_decision(state: State) -> None:
-    """Raise unless a gate waits for a person, or failed with no retry left."""
-    at_gate = state.status is _S.BLOCKED and state.stage in (Stage.CHECKING, Stage.FINAL, Stage.MERGING)
-    if state.status is not _S.NEEDS_REVIEW and not at_gate:
-        raise not_allowed(state, "it is not waiting for a decision")
+    if not waits_for_decision(state):
+        message = f"{state.task} is {state.status}: it is not waiting for a decision"
+        raise NotWaiting(message, f"ostler show {state.task}")
 
 
 def _require_accepted(state: State) -> None:
@@ -244,9 +255,8 @@ ACTIONS: dict[str, Action] = {
         Action(
             "reject",
             "Reject the work and send it back with a reason",
-            "Reject the work of a task that waits for you and send it back with a reason. "
-            "The task is blocked when no retry of the phase is left. "
-            "A task that an agent proposed is cancelled.",
+            "Reject the work of a task that waits for you and send it back with a reason, as often as "
+            "necessary: that uses up no retry of the phase. A task that an agent proposed is cancelled.",
             RejectParams,
             _reject,
             "is rejected; the work goes back to its agent.",
@@ -263,6 +273,16 @@ ACTIONS: dict[str, Action] = {
             ResumeParams,
             _resume,
             "is resumed.",
+        ),
+        Action(
+            "message",
+            "Send a message to a running agent",
+            "Send a message to a running agent. The agent is stopped, keeps its work, and continues at once "
+            "with the message: in the same session if it can resume one, otherwise in a new one with a "
+            "summary of the work.",
+            MessageParams,
+            _message,
+            "continues with the message.",
         ),
         Action(
             "retry",
@@ -298,12 +318,12 @@ ACTIONS: dict[str, Action] = {
         ),
         Action(
             "kill",
-            "Kill a running attempt; its task goes on",
-            "Kill running attempts: end the agent with all its processes. The task goes on: the run retries "
-            "the call as after any failure, and resumes the agent's session if it can.",
+            "Kill a running attempt; its task continues",
+            "Kill running attempts: end the agent with all its processes. The task continues: the run "
+            "retries the call as after any failure, and resumes the agent's session if it can.",
             KillParams,
             _kill,
-            "goes on after its attempt is killed.",
+            "continues after its attempt is killed.",
             agent_note=ONLY_IF_DECIDED,
             complete=name_attempt,
         ),
@@ -323,16 +343,7 @@ ACTIONS: dict[str, Action] = {
             _rewind,
             "is back at the start of {phase}.",
         ),
-        Action(
-            "merge",
-            "Merge completed tasks into their target",
-            "Merge a completed task into its target. The next run rebases it if necessary, asks its gates on "
-            "the merged commit, and moves the target. No agent runs.",
-            NoParams,
-            _merge,
-            "is to be merged.",
-            agent_note=ONLY_IF_DECIDED,
-        ),
+        *ACCEPTANCES,
         *DISPOSALS,
     )
 }

@@ -11,7 +11,7 @@ from ostler.model.rows import decode_state
 from ostler.model.state import State
 from ostler.model.status import TaskStatus
 from ostler.project.project import Project
-from ostler.store.spending import SpendingReader, SpentAmount
+from ostler.store.spending import SpentAmount
 
 
 def resume_affordable(project: Project, now: float) -> list[TaskId]:
@@ -23,7 +23,7 @@ def resume_affordable(project: Project, now: float) -> list[TaskId]:
     states = [state for state in map(decode_state, rows) if _waits_for_budget(state, now)]
     if not states:
         return []
-    with SpendingReader(project.layout.database) as reader:
+    with project.store.open_spending() as reader:
         today = add_estimate(reader.spent_today(now))
     resumed = [state.task for state in states if _is_affordable(project, state, today)]
     for task in resumed:

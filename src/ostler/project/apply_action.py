@@ -8,7 +8,9 @@ from contextlib import suppress
 
 from ostler.errors import SettingsInvalid
 from ostler.model.ids import TaskId
+from ostler.model.status import TaskStatus
 from ostler.project.actions import decode_params, find_action
+from ostler.project.decisions.action import NotWaiting
 from ostler.project.project import Project
 from ostler.views.task import TaskView
 
@@ -29,11 +31,20 @@ def apply_action(
         from ostler.project.tasks.edited_file import refuse_state_edit  # noqa: PLC0415
 
         refuse_state_edit(project, task, name)
-    view = project.act(task, name, **values)
-    if not action.ends_task and not project.state(task).cancel_requested:
+    try:
+        view = project.act(task, name, **values)
+    except NotWaiting as error:
+        # Few decisions come too late.
+        from ostler.project.decisions.earlier import name_earlier_decision  # noqa: PLC0415
+
+        raise name_earlier_decision(project, task, error) from None
+    state = project.state(task)
+    if not action.ends_task and not state.cancel_requested:
         return view
     # The decision is recorded: while the settings are invalid, the next run ends the task.
     with suppress(SettingsInvalid):
+        if project.settings.engine.kind != "local" and state.status is TaskStatus.IN_PROGRESS:
+            return view  # its worker ends it; a claim of this machine would stop that worker first
         asyncio.run(_settle(project, environ, task))
     return project.show(task)
 
@@ -42,8 +53,11 @@ async def _settle(project: Project, environ: Mapping[str, str], task: TaskId) ->
     # Most actions need no engine.
     from ostler.project.ostler import Ostler  # noqa: PLC0415
 
+    waited = project.journal.wait_seconds
     ostler = Ostler(project, environ)
     try:
         await ostler.settle(task)
     finally:
         await ostler.close()
+        # The threads of a server go on with the project, and must not wait as long as a run.
+        project.journal.wait_when_busy(waited)

@@ -48,7 +48,7 @@ def find_retryable(project: Project, wanted: RetryFilter) -> list[TaskId]:
 
     Raises UsageError for an unknown code or an invalid time.
     """
-    code, since = wanted.code, parse_since(wanted.since) if wanted.since else None
+    code, since = wanted.code, parse_since(wanted.since, "since") if wanted.since else None
     if code and code not in Code.__members__:
         raise UsageError(f"unknown code {code!r:.80}", "the codes are listed in docs/reference/codes.md")
     statuses = _FAILED if wanted.failed or not code else REOPENABLE

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +16,7 @@ from ostler.model.sandbox import TIER_VARIABLE
 SHELL_VARIABLE = "OSTLER_SHELL"
 """Set with OSTLER_TASK in the shell of a person (`ostler shell`), who may decide about tasks there."""
 
+_PARENT = re.compile(rb"^PPid:\s*(\d+)$", re.MULTILINE)
 _UNSET = "unset OSTLER_TASK and OSTLER_ATTEMPT: only Ostler sets them, for its agents"
 
 
@@ -63,16 +66,36 @@ def _parse_variables(marks: Mapping[str, str]) -> CurrentAttempt | None:
 
 def _parent_environments(root: Path | None) -> Iterator[Mapping[str, str]]:
     """Yield the environments of the parent processes that work on this project."""
-    import psutil  # noqa: PLC0415  (only needed inside an attempt)
+    read = _read_parents if Path("/proc/self/environ").exists() else _read_parents_by_psutil
+    for marks in read():
+        if root is not None and works_on(root, marks):
+            yield marks
+
+
+def _read_parents() -> Iterator[Mapping[str, str]]:
+    pid = os.getppid()
+    while pid:
+        process = Path("/proc", str(pid))
+        with suppress(OSError):  # a process of another user
+            entries = os.fsdecode((process / "environ").read_bytes()).split("\0")
+            yield dict(entry.split("=", 1) for entry in entries if "=" in entry)
+        try:
+            found = _PARENT.search((process / "status").read_bytes())
+        except OSError:  # it has just exited
+            return
+        pid = int(found[1]) if found else 0
+
+
+def _read_parents_by_psutil() -> Iterator[Mapping[str, str]]:
+    import psutil  # noqa: PLC0415  (only where there is no /proc)
 
     with suppress(psutil.Error):  # a parent that has just exited
         for parent in psutil.Process().parents():
             with suppress(psutil.Error):  # a process of another user
-                marks = parent.environ()
-                if root is not None and _works_on(root, marks):
-                    yield marks
+                yield parent.environ()
 
 
-def _works_on(root: Path, marks: Mapping[str, str]) -> bool:
+def works_on(root: Path, marks: Mapping[str, str]) -> bool:
+    """Return whether a process with these variables belongs to the project."""
     named = marks.get("OSTLER_PROJECT", "")
     return bool(named) and Path(named).resolve() == root.resolve()

@@ -12,7 +12,7 @@ from ostler.errors import UsageError, WarningCode
 from ostler.model.rows import decode_state
 from ostler.model.status import TaskStatus
 from ostler.project.project import Project
-from ostler.store.gate_controls import Acceptance, GateControl, GateControls
+from ostler.store.gate_controls import Acceptance, GateControl
 
 
 class GateSummary(Struct, frozen=True):
@@ -38,7 +38,7 @@ class AcceptedGate(Struct, frozen=True):
 
 def list_gates(project: Project) -> list[GateSummary]:
     """Return the gates of [gates.commands], in the order of the settings."""
-    with GateControls(project.layout.database) as store:
+    with project.store.open_gate_controls() as store:
         controls = {(one.gate, one.command): one for one in store.controls()}
         acceptances = {(one.gate, one.command): one for one in store.acceptances()}
     return [
@@ -64,7 +64,7 @@ def accept_gate(project: Project, name: str) -> AcceptedGate:
         raise UsageError(
             f"there is nothing to accept: the control of {name} is {found.control}", "ostler gates"
         )
-    with GateControls(project.layout.database) as store:
+    with project.store.open_gate_controls() as store:
         store.accept(Acceptance(name, commands[name], getpass.getuser(), SystemClock.now()))
     gate = next(one for one in list_gates(project) if one.name == name)
     return AcceptedGate(gate, _list_waiting(project, name))

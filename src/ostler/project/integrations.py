@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Protocol
 
 from ostler.clock import Clock
 from ostler.engine.dependencies import list_unmet
 from ostler.files.layout import Layout
-from ostler.files.lock import is_locked
 from ostler.model.ids import TaskId
 from ostler.project.agents.login import find_login_command
 from ostler.project.project import Project
-from ostler.store.outbox import Outbox
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.feed_reader import feed_turn
+from ostler.store.sql_journal import SqlJournal
+from ostler.store.store import Store
 from ostler.views.task import as_json, view_task
 
 GRACE_SECONDS = 5.0  # for outstanding deliveries after the run
@@ -99,14 +100,14 @@ def _create_exporters(
         exporters["notify"], targets = _create_notifier(project, environ, clock)
     if (endpoint := _find_endpoint(project, environ)) is not None:
         exporters |= _create_tracer(endpoint, project, environ, clock, print_message)
-    with Outbox(project.layout.database) as outbox:
-        outbox.register({*exporters, *_locked_readers(project.layout)}, targets)
+    with project.store.open_outbox() as outbox:
+        outbox.register({*exporters, *_active_readers(project.store)}, targets)
     return exporters.values()
 
 
-def _locked_readers(layout: Layout) -> list[str]:
+def _active_readers(store: Store) -> list[str]:
     """Return the readers of other processes, whose environment may name another collector."""
-    return [reader for reader in _READERS if is_locked(layout.feed_lock(reader))]
+    return [reader for reader in _READERS if store.turn(feed_turn(reader)).is_taken()]
 
 
 def _create_notifier(
@@ -129,17 +130,19 @@ def _create_notifier(
             return CommandTarget(entry, root, environ, allow)
         return WebhookTarget(entry, environ, clock.now)
 
-    return NotificationSender(entries, make, _describe, project.layout, clock), [
+    describe = partial(_describe, project.layout)
+    return NotificationSender(entries, make, describe, project.layout.root.name, project.store, clock), [
         target_id(entry) for entry in entries
     ]
 
 
-def _describe(journal: SqliteJournal, task: TaskId) -> dict[str, object]:
+def _describe(layout: Layout, journal: SqlJournal, task: TaskId) -> dict[str, object]:
     row = journal.row(task)
     assert row is not None
     unmet = list_unmet(row, journal.statuses(row.after))
     login = find_login_command(row, journal)
-    return as_json(view_task(row, journal.attempts(task), False, unmet, login), attempts=False)
+    locate = layout.worktree_of_record
+    return as_json(view_task(row, journal.attempts(task), False, unmet, login, locate=locate), attempts=False)
 
 
 def _find_endpoint(project: Project, environ: Mapping[str, str]) -> str | None:
@@ -162,4 +165,4 @@ def _create_tracer(
     if not is_installed():
         print_message(_NO_EXTRA)
         return {}
-    return {READER: TraceExporter(endpoint, project.layout, clock, environ)}
+    return {READER: TraceExporter(endpoint, project.layout.root.name, project.store, clock, environ)}

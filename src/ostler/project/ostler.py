@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ostler.calls.debugger import Debugger, EventDebugger, StoppingDebugger, adapt_debugger
-from ostler.calls.host import get_available_memory_mb
 from ostler.calls.models.availability import Unavailable
 from ostler.calls.models.circuits import ACCOUNT_CODES
 from ostler.calls.models.slots import PoolStats
-from ostler.calls.sandbox.workspace import Workspace
 from ostler.calls.services import CallServices
 from ostler.clock import Clock, SystemClock
 from ostler.engine.driver import LocalDriver, TaskSelection
@@ -26,6 +24,7 @@ from ostler.engine.task_runner import TaskRunner
 from ostler.errors import UsageError
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import ExecutorRegistry
+from ostler.files.atomic import remove_temporary_files
 from ostler.files.lock import try_lock
 from ostler.files.view import create_folders
 from ostler.model.event import Event
@@ -45,30 +44,28 @@ from ostler.project.agents.executors import check_permissions
 from ostler.project.agents.holds import HoldFinder
 from ostler.project.agents.model_pool import find_models
 from ostler.project.agents.model_preflight import ModelPreflight, list_models_to_check
-from ostler.project.apply_action import apply_action
-from ostler.project.current_attempt import CurrentAttempt
+from ostler.project.cluster.follow import WorkersDriver
+from ostler.project.cluster.machine import settle_machine
 from ostler.project.integrations import Integrations
+from ostler.project.mirroring import mirror_writer
 from ostler.project.project import Project
-from ostler.project.tasks.documents import create_follow_up
+from ostler.project.reviews.programs import ReviewMethods
 from ostler.project.tasks.merged import approve_merged
-from ostler.project.tasks.outcomes import add_details, read_outcomes
-from ostler.project.tasks.proposal_files import has_proposals, take_in_proposals
-from ostler.project.tasks.retarget import find_retargetable, list_stacked, reopen_stacked
-from ostler.project.tasks.write_back import update_source
+from ostler.project.tasks.proposal_files import take_in_proposals
 from ostler.store.accounts.sqlite import open_accounts
 from ostler.store.busy import RUN_WAIT_SECONDS
-from ostler.store.recovery.rescue import require_no_rescue
-from ostler.store.sqlite import SqliteJournal
-from ostler.store.sqlite_ledger import SqliteLedger
-from ostler.store.writer import GroupWriter
+from ostler.store.run_writer import RunWriter
 from ostler.views.feed import feed_json
 from ostler.views.task import TaskView
+
+if TYPE_CHECKING:
+    from ostler.calls.sandbox.workspace import Workspace
 
 _POLL_SECONDS = 0.2
 _SETTINGS_SECONDS = 0.5  # how often the settings files are compared
 
 
-class Ostler:
+class Ostler(ReviewMethods):
     """Adds tasks and runs them; use as `async with Ostler.open(".") as ostler`."""
 
     def __init__(
@@ -82,26 +79,25 @@ class Ostler:
         clock: Clock | None = None,
         print_message: Callable[[str], None] | None = None,
     ) -> None:
-        require_no_rescue(*project.layout.rescues)
+        project.store.require_complete()
         self.project = project
         self._environ = environ
         self._debugger = None if debugger is None else StoppingDebugger(adapt_debugger(debugger), self.stop)
-        self._writer = GroupWriter(
-            project.layout.database, rescue_in=project.layout.rescues, stop=project.journal.stop_request
-        )
+        self._writer = project.store.open_writer(stop=project.journal.stop_request)
+        self._run_writer: RunWriter | None = None  # created for the first run
         self._spawner = create_spawner(prefer_pty=False)
         self._registry = executors or ExecutorRegistry()
         project.executors = executors
         self._amend = amend or unchanged
         self._clock = clock or SystemClock()
-        self._ledger = SqliteLedger(
-            project.layout.database, wait_seconds=RUN_WAIT_SECONDS, stop=project.journal.stop_request
+        self._ledger = project.store.open_ledger(
+            wait_seconds=RUN_WAIT_SECONDS, stop=project.journal.stop_request
         )
-        self._print_message = print_message or _discard_message
+        self._print_message: Callable[[str], None] = print_message or (lambda _: None)
         self._accounts = open_accounts(environ, self._print_message)
         project.journal.wait_when_busy(RUN_WAIT_SECONDS)
         self._call_services: CallServices | None = None
-        self._driver: LocalDriver | None = None
+        self._driver: LocalDriver | WorkersDriver | None = None
         self._integrations: Integrations | None = None
         self._preflight = ModelPreflight(project, self._registry, environ, self._clock, self._print_message)
         self._holds = HoldFinder(project, lambda: self._get_call_services().availability, self._clock)
@@ -123,15 +119,13 @@ class Ostler:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
         self.project.journal.close()
 
     async def close(self) -> None:
         """Write pending records and release all resources."""
-        await self._writer.close()
+        await (self._run_writer or self._writer).close()
         if self._integrations is not None:
             await self._integrations.finish()
         self._ledger.close()
@@ -159,6 +153,8 @@ class Ostler:
 
     async def act(self, task: str, action: str, **values: object) -> TaskView:
         """Record a decision about a task: one of the actions of project/actions.py, such as approve."""
+        from ostler.project.apply_action import apply_action  # noqa: PLC0415  (imported on use)
+
         found = self.project.resolve(task)
         view = await asyncio.to_thread(apply_action, self.project, self._environ, found, action, **values)
         if self._driver is not None:
@@ -167,15 +163,10 @@ class Ostler:
 
     async def start_pipeline(self, name: str, goal: str = "") -> str:
         """Add the tasks of a pipeline, named or by path, in one transaction; return the name of the run."""
-        return await asyncio.to_thread(self._start_pipeline, name, goal)
-
-    def _start_pipeline(self, name: str, goal: str) -> str:
         # A run of tasks needs no YAML.
-        from ostler.project.pipelines.file import find_pipeline  # noqa: PLC0415
-        from ostler.project.pipelines.runs import load_pipeline, start_run  # noqa: PLC0415
+        from ostler.project.pipelines.runs import start_named_run  # noqa: PLC0415
 
-        path = find_pipeline(name, self.project.layout.root)
-        return start_run(self.project, load_pipeline(self.project, path, goal))[0]
+        return await asyncio.to_thread(start_named_run, self.project, name, goal)
 
     async def events(
         self, after: int = 0, task: str | None = None, follow: bool = False
@@ -211,30 +202,18 @@ class Ostler:
         probe: bool = True,
         wait_for_outage: bool = True,
     ) -> list[Outcome]:
-        """Run these tasks, or all that can start, in parallel.
+        """Run these tasks, or all that can start, in parallel. In a cluster its workers run them.
 
         `wait` waits for limits; `fail_fast` starts no task after a failure; `skip_locked` skips the tasks
         of other runs instead of waiting for them; `probe` calls a provider that needed a login or payment
         at once; `wait_for_outage` waits for a provider that is probed again within retry.max_delay_seconds.
         """
-        self.project.require_person("run tasks")
-        create_folders(self.project.layout)  # `git clean` may have deleted those in the project
-        if probe:
-            self._accounts.make_due(ACCOUNT_CODES, self._clock.now())
-        resume_affordable(self.project, self._clock.now())
-        shared_forker().prepare_keeper()  # it starts while git creates the first worktree
-        asyncio.get_running_loop().run_in_executor(None, get_available_memory_mb)  # preloads psutil
-        if self.project.settings.plugins.load:
-            self._get_call_services()  # report a plugin that cannot be loaded before any task starts
-        self.start_integrations()
-        approve_merged(self.project)
-        if tasks is None:
-            await self.publish_stacked_again()
-        await self._apply_settings()  # they may have changed between two runs of a worker
-        services = self._create_step_services()
+        if self.project.settings.engine.kind != "local":
+            self._driver = WorkersDriver(self.project, self._environ, self._print_message, wait=wait)
+            return await self._driver.run(tasks or ())
         # A run that does not wait prints at its end what it did not start.
-        self._holds.print_message = self._print_message if wait else None
-        self._driver = LocalDriver(
+        services = await self.prepare_run(probe=probe, restack=tasks is None, reports_holds=wait)
+        self._driver = driver = LocalDriver(
             services,
             jobs or (lambda: self.project.settings.run.jobs),
             wait_for_deferred=wait,
@@ -242,17 +221,46 @@ class Ostler:
             skip_locked=skip_locked,
             wait_for_outage=wait_for_outage,
         )
-        watcher = asyncio.create_task(self._watch_settings())
-        try:
+        async with self.watch_settings():
             models = list_models_to_check(self.project, tasks, self._clock.now())
             async with self._preflight.run(models, lambda: self._get_call_services().availability):
-                outcomes = await self._driver.run(TaskSelection(tuple(tasks or ())))
+                outcomes = await driver.run(TaskSelection(tuple(tasks or ())))
+        from ostler.project.tasks.outcomes import add_details, read_outcomes  # noqa: PLC0415  (imported on use)
+
+        outcomes += read_outcomes(self.project, set(tasks or ()) - {one.task_id for one in outcomes})
+        if not details:
+            return outcomes
+        return await asyncio.to_thread(add_details, outcomes, self.project.layout, self.project.store)
+
+    async def prepare_run(self, *, probe: bool, restack: bool, reports_holds: bool) -> StepServices:
+        """Prepare this process for tasks; return what their steps depend on. `restack` asks GitHub."""
+        self.project.require_person("run tasks")
+        self._holds.print_message = self._print_message if reports_holds else None
+        settle_machine(self.project)
+        create_folders(self.project.layout)  # `git clean` may have deleted those in the project
+        remove_temporary_files(self.project.layout.state)  # of a killed run
+        if probe:
+            self._accounts.make_due(ACCOUNT_CODES, self._clock.now())
+        resume_affordable(self.project, self._clock.now())
+        shared_forker().prepare_keeper()  # it starts while git creates the first worktree
+        if self.project.settings.plugins.load:
+            self._get_call_services()  # report a plugin that cannot be loaded before any task starts
+        self.start_integrations()
+        approve_merged(self.project)
+        if restack:
+            await self.publish_stacked_again()
+        await self._apply_settings()  # they may have changed between two runs of a worker
+        return self._create_step_services()
+
+    @asynccontextmanager
+    async def watch_settings(self) -> AsyncGenerator[None]:
+        """Apply changed settings during the block."""
+        watcher = asyncio.create_task(self._watch_settings())
+        try:
+            yield
         finally:
             watcher.cancel()
             await asyncio.wait({watcher})
-        others = set(tasks or ()) - {outcome.task_id for outcome in outcomes}
-        outcomes += read_outcomes(self.project, others)
-        return await asyncio.to_thread(add_details, outcomes, self.project.layout) if details else outcomes
 
     async def _apply_settings(self) -> None:
         """Let calls and messages from now on use the settings of this moment."""
@@ -289,6 +297,8 @@ class Ostler:
 
     async def publish_stacked_again(self) -> None:
         """Reopen tasks whose pull request is stacked on one that was merged; the next run publishes them."""
+        from ostler.project.tasks.retarget import find_retargetable, list_stacked, reopen_stacked  # noqa: PLC0415  (imported on use)
+
         stacked = list_stacked(self.project)
         if stacked:
             merged, problem = await asyncio.to_thread(find_retargetable, stacked)
@@ -319,7 +329,7 @@ class Ostler:
             if held is not None and self.project.state(task).cancel_requested:
                 await TaskRunner(task, held, services).run()
         finally:
-            await self._writer.close()
+            await (self._run_writer or self._writer).close()
 
     async def flush(self) -> None:
         """Wait until everything is written to the journal."""
@@ -335,7 +345,8 @@ class Ostler:
             layout=self.project.layout,
             repository=self.project.worktree_repository(),
             journal=self.project.journal,
-            writer=self._writer,
+            writer=self._get_run_writer(),
+            store=self.project.store,
             clock=self._clock,
             environ=self._environ,
             make_executor=self._create_executor,
@@ -348,17 +359,13 @@ class Ostler:
             read_settings=lambda: self.project.settings,
             find_hold=self.find_hold,
             take_in_file=self._take_in_file,
-            take_in_proposals=self._take_in_proposals,
+            take_in_proposals=partial(take_in_proposals, self.project),
         )
 
-    def _take_in_proposals(self, task: TaskId, attempt: int, state_file: Path) -> tuple[str, ...]:
-        """Runs in a thread, so it opens its own journal; repeating it has no effect."""
-        if not has_proposals(state_file):
-            return ()
-        load, journal = lambda: self.project.loaded, SqliteJournal(self.project.layout.database)
-        with Project(self.project.layout, load, journal) as project:
-            project.current_attempt = CurrentAttempt(task, attempt)
-            return take_in_proposals(project, state_file)
+    def _get_run_writer(self) -> RunWriter:
+        if self._run_writer is None:
+            self._run_writer = mirror_writer(self.project, self._writer)
+        return self._run_writer
 
     def _take_in_file(self, state: State) -> Event | None:
         # Most runs find no changed file, and planning is not needed then.
@@ -368,9 +375,11 @@ class Ostler:
 
     def _on_completed(self, task: Task, state: State) -> tuple[Notice, ...]:
         """Runs in a thread, so it opens its own journal; repeating it has no effect."""
+        from ostler.project.tasks.documents import create_follow_up  # noqa: PLC0415  (imported on use)
+        from ostler.project.tasks.write_back import update_source  # noqa: PLC0415  (imported on use)
+
         if task.next:
-            load, journal = lambda: self.project.loaded, SqliteJournal(self.project.layout.database)
-            with Project(self.project.layout, load, journal) as project:
+            with self.project.open_again() as project:
                 # Options of this run are not those of the next skill.
                 project.add(create_follow_up(project.task(task.id), state))
         return update_source(task, state, self.project.layout)
@@ -386,7 +395,3 @@ class Ostler:
         check_permissions(self.project.settings, model)
         runner = DefaultCommandRunner(self._spawner, (lock,))
         return self._registry.make_for(model, self.project.settings.executors, runner, self._environ)
-
-
-def _discard_message(sentence: str) -> None:
-    """Drop the message; there is no terminal."""

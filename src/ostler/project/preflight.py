@@ -13,6 +13,7 @@ from ostler.config.expect import nearest
 from ostler.config.phase_names import explain_new_phase
 from ostler.config.settings import Settings
 from ostler.engine.dependencies import list_unmet
+from ostler.engine.steps.move_obstacles import advise, find_move_obstacles
 from ostler.engine.task_queue import is_runnable
 from ostler.errors import OstlerError, Problem, UsageError
 from ostler.executors.protocol import Executor
@@ -35,7 +36,6 @@ from ostler.project.inspection.unknown_task import find_unknown_tasks
 from ostler.project.project import Project
 from ostler.project.tasks.planning import plan_task
 from ostler.sandbox.box.tiers import choose_tier
-from ostler.skills.content import load_skill_content
 from ostler.skills.outputs import is_always_file
 
 _NAMED = 3  # tasks in a message; the others are counted
@@ -58,20 +58,45 @@ def check_start(project: Project) -> list[Problem]:
     return list_warnings(problems)
 
 
+def is_cluster(settings: Settings) -> bool:
+    """Return whether workers, maybe of other machines, run the tasks: what this one lacks does not matter."""
+    return settings.engine.kind != "local"
+
+
 def check_new(project: Project, task: Task) -> list[Problem]:
-    """Raise PreflightFailed for wrong settings and unknown names; return what the task can still get."""
+    """Raise PreflightFailed for wrong settings and unknown names; return what the task can still get.
+
+    In a cluster also for what no worker allows: the task starts there at once, and would fail.
+    """
     setup = project.setup()
-    refuse(
-        [*find_task_errors(task, setup), *find_unknown_tasks(project, task.after)],
-        find_settings_problems(setup),
-    )
-    publishes = setup.settings.git.on_complete == "pr"
-    found = find_run_problems(setup, project.worktree_repository() if publishes else None)
-    missing = [_with_hint(error) for error in TaskChecks(project).find_errors(task)]
+    in_cluster = is_cluster(setup.settings)
+    lacking = TaskChecks(project).find_errors(task)
+    errors = lacking if in_cluster else find_task_errors(task, setup)
+    refuse([*errors, *find_unknown_tasks(project, task.after)], find_settings_problems(setup))
+    found = [] if in_cluster else _find_run_problems(project, setup)
+    missing = [_with_hint(error) for error in lacking]
+    missing += _explain_obstacles(project, task)
     missing += filter(None, (explain_new_phase(name, setup.settings, setup.root) for name in task.phases))
-    missing += filter(None, (explain_unknown_pool(task, setup.settings),))
-    errors = [*(Problem("", 0, "", message) for message in missing), *found]
-    return [replace(one, severity="warning") for one in errors if one.severity == "error"]
+    missing += filter(
+        None, (explain_unknown_pool(task, setup.settings), explain_unused_label(task, setup.settings))
+    )
+    problems = [*(Problem("", 0, "", message) for message in missing), *found]
+    return [replace(one, severity="warning") for one in problems if one.severity == "error"]
+
+
+def _explain_obstacles(project: Project, task: Task) -> Iterator[str]:
+    """Yield why the task cannot go on at another machine of the cluster."""
+    settings = project.settings
+    if not settings.engine.moves_tasks:
+        return
+    repository = project.worktree_repository()
+    found = find_move_obstacles(settings, project.layout.root, repository, is_document=task.is_document)
+    yield from (f"{one}; {advise(settings, repository)}" for one in found)
+
+
+def _find_run_problems(project: Project, setup: Setup) -> list[Problem]:
+    publishes = setup.settings.git.on_complete == "pr"
+    return find_run_problems(setup, project.worktree_repository() if publishes else None)
 
 
 def explain_unknown_pool(task: Task, settings: Settings) -> str:
@@ -85,6 +110,13 @@ def explain_unknown_pool(task: Task, settings: Settings) -> str:
     near = nearest(task.feature, pools)
     fix = f"did you mean {near}?" if near else f"add [pools.{task.feature}] to use one of its own"
     return f"no pool has the name {task.feature:.80}, so the task uses the pool {used}; {fix}"
+
+
+def explain_unused_label(task: Task, settings: Settings) -> str:
+    """Return that any run takes the task in spite of its label; empty if only some workers do."""
+    if not task.label or is_cluster(settings):
+        return ""
+    return f'the label {task.label} has no effect while engine.kind is "local": this machine runs the task'
 
 
 def list_warnings(problems: Iterable[Problem]) -> list[Problem]:
@@ -197,10 +229,32 @@ class TaskChecks:
     def find_errors(self, task: Task) -> list[OstlerError]:
         """Return what the task names and does not exist, else why the agents of one of its roles fail."""
         errors = list(find_task_errors(task, self._setup))
-        return errors or list({one.message: one for one in self._find_agent_errors(task)}.values())
+        if errors:
+            return errors
+        in_cluster = is_cluster(self._setup.settings)
+        found = self._find_missing_consents(task) if in_cluster else self._find_agent_errors(task)
+        return list({one.message: one for one in found}.values())
+
+    def _find_missing_consents(self, task: Task) -> Iterator[OstlerError]:
+        """Yield why no worker may start the agents of a role, whatever its machine has."""
+        for own in self._list_owns(task):
+            refused = [self._check_consent(model) for model in list_models(self._project, own)]
+            if all(refused):
+                yield from filter(None, refused)
+
+    def _check_consent(self, model: ModelConfig) -> OstlerError | None:
+        try:
+            check_permissions(self._setup.settings, model, on_workers=True)
+        except OstlerError as error:
+            return error
+        return None
+
+    def _list_owns(self, task: Task) -> list[Task]:
+        """Return the task as each of its roles runs it."""
+        return [task, *(_with_role(task, role, self._project) for role in self._list_roles(task))]
 
     def _find_agent_errors(self, task: Task) -> Iterator[OstlerError]:
-        for own in (task, *(_with_role(task, role, self._project) for role in self._list_roles(task))):
+        for own in self._list_owns(task):
             models = list_models(self._project, own)
             names = list(dict.fromkeys(model.executor for model in models))
             if any(explain_unknown_executor(name, self._setup) for name in names):
@@ -248,6 +302,8 @@ def _find_default_suffix(task: Task, setup: Setup) -> str:
     """Return the suffix of a document whose path is not determined yet: a new task has no id."""
     if not task.skill:
         return ""
+    from ostler.skills.content import load_skill_content  # noqa: PLC0415  (imported on use)
+
     try:
         return load_skill_content(task.skill, setup.root, setup.settings.skills).suffix
     except OstlerError:
@@ -264,6 +320,8 @@ def _with_role(task: Task, role: str, project: Project) -> Task:
 def _check_project(project: Project, tasks: Sequence[Task]) -> tuple[list[OstlerError], list[Problem]]:
     """Return why these tasks cannot run here, and the problems of the project."""
     setup, errors = project.setup(), list[OstlerError]()
+    if is_cluster(setup.settings):
+        return [], find_settings_problems(setup)
     repository: Repository | None = None
     try:
         # Documents need no worktree and therefore no commit.

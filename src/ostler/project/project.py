@@ -2,62 +2,53 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-import msgspec
 from msgspec.structs import replace
 
 from ostler.clock import SystemClock
 from ostler.config.find import find_root
 from ostler.config.live import LiveSettings
 from ostler.engine.dependencies import TaskStatuses, find_cycle, list_unmet
-from ostler.engine.records import RULES, append_computed_event, create_task
-from ostler.engine.task_files import write_state_file, write_task_file
 from ostler.errors import SettingsInvalid, UsageError
 from ostler.files.atomic import make_private_dir
 from ostler.files.layout import Layout
-from ostler.files.lock import is_locked
-from ostler.git.repository import Repository
 from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.budget import find_task_budget
-from ostler.model.event import CallEnded, DecisionRecorded, Event, FeedLine, TaskCreated
+from ostler.model.event import DecisionRecorded, Event, FeedLine
 from ostler.model.events.disposal import DisposalEvent, TaskRemoved
 from ostler.model.ids import (
     TaskId,
     explain_ambiguous,
     find_adopted_id,
-    make_id_tail,
-    make_task_id,
-    require_task_id,
 )
 from ostler.model.notice import AgentReported
 from ostler.model.protection import list_differences
 from ostler.model.rows import build_row, decode_state
 from ostler.model.state import State
 from ostler.model.status import TERMINAL, TaskStatus
-from ostler.model.task import Task, to_priority
+from ostler.model.task import Task
 from ostler.model.task_record import find_current_task
-from ostler.project.agents.inside_sandbox import refuse_in_sandbox
+from ostler.project.agents.inside_sandbox import refuse_in_sandbox, require_accessible
 from ostler.project.agents.login import find_login_command
 from ostler.project.current_attempt import CurrentAttempt, find_current_attempt, require_person
-from ostler.project.open_journal import open_journal
 from ostler.project.person import read_user_name
-from ostler.secrets.redact import redact_struct
 from ostler.secrets.registry import SECRETS
-from ostler.store.sqlite import SqliteJournal
-from ostler.views.task import TaskView, add_given, add_refused, view_task
+from ostler.store.open_store import open_store
+from ostler.store.sql_journal import SqlJournal
+from ostler.views.task import TaskView, add_given, add_refused, find_calls, view_task
 
 if TYPE_CHECKING:
     from ostler.config.load import Loaded
     from ostler.config.settings import Settings
     from ostler.executors.registry import ExecutorRegistry
+    from ostler.git.repository import Repository
     from ostler.project.inspection.setup import Setup
     from ostler.prompt.report import AgentReport
+    from ostler.store.store import Store
 
 
 class Project:
@@ -67,11 +58,13 @@ class Project:
         self,
         layout: Layout,
         load: Callable[[], Loaded] | LiveSettings,
-        journal: SqliteJournal | Callable[[], SqliteJournal],  # a function creates it at its first use
+        journal: SqlJournal | Callable[[], SqlJournal],  # a function creates it at its first use
         environ: Mapping[str, str] | None = None,
+        store: Store | None = None,  # by default the project's file
     ) -> None:
         self.layout = layout
-        self._environ = environ or {}
+        self.store = store or open_store(layout)
+        self.environ = environ or {}
         self._live = None if callable(load) else load
         self._load = load if callable(load) else load.read
         self._journal = journal
@@ -88,10 +81,12 @@ class Project:
         create: bool = False,
         *,
         defer: bool = False,
+        adds_tasks: bool = True,
     ) -> Self:
         """Open the project that contains `start`; with `create`, create one there if none is found.
 
         With `defer` it is created when its journal is used, so that a refused command leaves none behind.
+        On a server only a command that adds tasks creates it.
         """
         root = find_root(start, environ)
         if root is None and not create:
@@ -100,31 +95,36 @@ class Project:
         refuse_in_sandbox(environ, layout)
         live = LiveSettings(layout.root, environ, flags or {})
         SECRETS.add_source(live.list_secrets)
-        create = create or (layout.settings.exists() and not os.path.lexists(layout.database))
+        store = require_accessible(open_store(layout, live.read_store()), environ, layout.root)
+        # A server is not given a new project because its URL or schema is misspelled.
+        create = create and (adds_tasks or store.file is not None)
+        create = create or (store.file is not None and layout.settings.exists() and not store.exists())
         if create:
             live.read()  # invalid settings create nothing
-        if root is None and defer:
-            return cls(layout, live, lambda: open_journal(layout, create=True).journal, environ)
-        opened = open_journal(layout, create=create)
-        project = cls(layout, live, opened.journal, environ)
+        if root is None and create and defer:
+            return cls(layout, live, lambda: store.open_project(create=True).journal, environ, store)
+        opened = store.open_project(create=create)
+        project = cls(layout, live, opened.journal, environ, store)
         project.notes = opened.notes
         return project
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(self._journal, SqliteJournal):
+    def __exit__(self, *error: object) -> None:
+        if isinstance(self._journal, SqlJournal):
             self._journal.close()
 
     @property
-    def journal(self) -> SqliteJournal:
+    def journal(self) -> SqlJournal:
         """The journal; that of a new project is created now."""
-        if not isinstance(self._journal, SqliteJournal):
+        if not isinstance(self._journal, SqlJournal):
             self._journal = self._journal()
         return self._journal
+
+    def open_again(self, environ: Mapping[str, str] | None = None) -> Project:
+        """Return the project with a journal of its own, for another thread."""
+        return Project(self.layout, lambda: self.loaded, self.store.open_journal(), environ, self.store)
 
     def create(self) -> None:
         """Create the directories and the journal of a new project."""
@@ -151,46 +151,10 @@ class Project:
         return frozenset(key for key, source in sources if source.layer in ("environment", "flag"))
 
     def add(self, task: Task) -> Task:
-        """Add a task; it is durable when this returns."""
-        task = replace(task, priority=to_priority(task.priority))
-        try:
-            task = msgspec.convert(msgspec.to_builtins(task), Task)
-        except msgspec.ValidationError as error:
-            from ostler.config.expect import explain_invalid  # noqa: PLC0415  (needed for an error only)
+        """Add a task and return it with its id; it is durable when this returns."""
+        from ostler.project.tasks.adding import add_task  # noqa: PLC0415  (reading a status needs no plan)
 
-            name, reason = explain_invalid(error)
-            raise UsageError(f"invalid {name or 'task'}: {reason}") from None
-        task = redact_struct(task)  # before the id is made from the title
-        if task.id:
-            require_task_id(task.id)
-        from ostler.engine.steps.gates.choice import read_protection  # noqa: PLC0415
-        from ostler.project.inspection.unknown_task import find_removed_error  # noqa: PLC0415
-        from ostler.project.tasks.documents import resolve_output  # noqa: PLC0415  (reading a status needs no plan)
-        from ostler.project.tasks.planning import plan_task  # noqa: PLC0415
-        from ostler.project.tasks.title import normalize_title  # noqa: PLC0415
-
-        title = normalize_title(task.title)
-        self._require_known(task)
-        task, held = self._prepare_new(task)
-        plan = plan_task(task, self.loaded, self.layout.root)
-        task = replace(task, after=self.find_dependencies(task.after))
-        while True:
-            named = replace(task, id=task.id or make_task_id(title, make_id_tail(os.urandom(4))), title=title)
-            if named.is_document:
-                named = resolve_output(named, self.layout.root, self.settings)
-            protection = read_protection(named, plan, self.settings)
-            created = TaskCreated(named, plan, RULES, os.urandom(16).hex(), protection, held)
-            make_private_dir(
-                self.layout.task(named.id)
-            )  # before the record: a run may claim the task at once
-            if create_task(self.journal, created, self._clock.now()) is not None:
-                break
-            if task.id:
-                if (removed := find_removed_error(self, task.id)) is not None:
-                    raise removed
-                return self.task(task.id)  # a task with the same id is the same task
-        write_task_file(named, self.layout)
-        return named
+        return add_task(self, task)
 
     def resolve(self, text: str) -> TaskId:
         """Return the task with this id or id prefix; raises UsageError."""
@@ -218,9 +182,7 @@ class Project:
         return [self._view(row, statuses, with_attempts=False) for row in rows]
 
     def show(self, task: TaskId) -> TaskView:
-        row = self.journal.row(task)
-        if row is None:
-            raise UsageError(f"no task {task}", "run ostler status to see the tasks")
+        row = self._find_row(task)
         view = self._view(row, self.journal.statuses(row.after), with_attempts=True)
         view = add_refused(view, self.journal.refusals(task))
         unused = self.list_unused_settings(decode_state(row))
@@ -250,10 +212,7 @@ class Project:
         return tuple(one.text for one in found)
 
     def state(self, task: TaskId) -> State:
-        row = self.journal.row(task)
-        if row is None:
-            raise UsageError(f"no task {task}", "run ostler status to see the tasks")
-        return decode_state(row)
+        return decode_state(self._find_row(task))
 
     def task(self, task: TaskId) -> Task:
         """Return the task as it was added, with its edits."""
@@ -276,20 +235,21 @@ class Project:
         """Record a person's decision about a task (see actions.py); the active or next run applies it."""
         self.require_person("decide about tasks")
         state = self.record_action(task, name, read_user_name(), values)
-        if state.removed_at is not None:
-            return self._view(build_row(state), {}, with_attempts=False)
-        return self.show(task)
+        is_removed = state.removed_at is not None
+        return self._view(build_row(state), {}, with_attempts=False) if is_removed else self.show(task)
 
     def validate_action(self, task: TaskId, name: str, **values: object) -> None:
         """Raise UsageError if the task's state does not allow the action."""
         from ostler.project.actions import decode_params, find_action  # noqa: PLC0415
 
-        action = find_action(name)
-        action.decide(self.state(task), decode_params(action, values))
+        (action := find_action(name)).decide(self.state(task), decode_params(action, values))
 
     def record_action(self, task: TaskId, name: str, by: str, values: dict[str, object]) -> State:
         """Record a decision about a task and who or what made it; return its new state."""
-        from ostler.project.actions import decode_params, find_action  # noqa: PLC0415  (reading a status decides nothing)
+        # Reading a status decides nothing.
+        from ostler.engine.records import append_computed_event  # noqa: PLC0415
+        from ostler.engine.task_files import write_state_file  # noqa: PLC0415
+        from ostler.project.actions import decode_params, find_action  # noqa: PLC0415
 
         action = find_action(name)
         params = decode_params(action, values)
@@ -327,7 +287,7 @@ class Project:
         from ostler.executors.registry import ExecutorRegistry  # noqa: PLC0415  (reading a status needs no executors)
         from ostler.project.inspection.setup import Setup  # noqa: PLC0415
 
-        return Setup(self.layout.root, self.loaded, self._environ, self.executors or ExecutorRegistry())
+        return Setup(self.layout.root, self.loaded, self.environ, self.executors or ExecutorRegistry())
 
     def repository(self) -> Repository | None:
         """Return the repository with the commits of the tasks; None without git."""
@@ -340,52 +300,34 @@ class Project:
         return self.repository() if self.settings.git.worktree else None
 
     def is_claimed(self, task: TaskId) -> bool:
-        """Return whether a run has claimed the task."""
-        return is_locked(self.layout.lock(task)) or is_locked(self.layout.in_place_lock)
+        """Return whether a run has claimed the task, on this machine or another one."""
+        from ostler.project.cluster.claimed import is_claimed  # noqa: PLC0415  (few tasks are in progress)
+
+        return is_claimed(task, self.journal, self.layout)
 
     @cached_property
     def current_attempt(self) -> CurrentAttempt | None:
         """The attempt that this process belongs to, if an agent started it."""
-        return find_current_attempt(self._environ, self.layout.root)
+        return find_current_attempt(self.environ, self.layout.root)
 
     def require_person(self, what: str) -> None:
         """Raise UsageError inside a task: `what` is for a person to do."""
         require_person(self.current_attempt, what)
 
-    def _prepare_new(self, task: Task) -> tuple[Task, bool]:
-        """Return the task, and whether it is held: inside a task it is a proposal of that task."""
-        if self.current_attempt is None:
-            return replace(task, proposed_by=TaskId("")), False
-        from ostler.config.load import load_settings  # noqa: PLC0415
-        from ostler.project.proposals import check_proposal  # noqa: PLC0415
-
-        # Without the variables of the agent, which could set any value.
-        environ = {name: value for name, value in self._environ.items() if not name.startswith("OSTLER_")}
-        settings = load_settings(self.layout.root, environ, {}).settings
-        proposal = check_proposal(task, self.current_attempt, settings, self.journal)
-        accepted = self.state(proposal.proposed_by).baseline.accept_proposals
-        return proposal, not (settings.run.accept_proposals and accepted)
+    def _find_row(self, task: TaskId) -> TaskRow:
+        row = self.journal.row(task)
+        if row is None:
+            raise UsageError(f"no task {task}", "run ostler status to see the tasks")
+        return row
 
     def _view(self, row: TaskRow, statuses: TaskStatuses, with_attempts: bool) -> TaskView:
         attempts = self.journal.attempts(row.id) if with_attempts else []
         abandoned = row.status == TaskStatus.IN_PROGRESS and not self.is_claimed(row.id)
+        records = self.journal.read(row.id) if with_attempts else []
+        calls = find_calls(records) if with_attempts else None
+        unmet, locate = list_unmet(row, statuses), self.layout.worktree_of_record
         login = find_login_command(row, self.journal)
-        calls = self._find_calls(row.id) if with_attempts else None
-        view = view_task(row, attempts, abandoned, list_unmet(row, statuses), login, calls)
-        # The recorded path is another one after the project was moved or copied.
-        return replace(view, worktree=str(self.layout.worktree(row.id))) if view.worktree else view
-
-    def _find_calls(self, task: TaskId) -> dict[str, CallEnded]:
-        """Return the calls of the task that ended, by their step."""
-        return {one.step: one.event for one in self.journal.read(task) if isinstance(one.event, CallEnded)}
-
-    def _require_known(self, task: Task) -> None:
-        """Raise with everything that the task names and that does not exist."""
-        from ostler.project.inspection.refuse import refuse  # noqa: PLC0415
-        from ostler.project.inspection.task import find_task_errors  # noqa: PLC0415
-        from ostler.project.inspection.unknown_task import find_unknown_tasks  # noqa: PLC0415
-
-        refuse([*find_task_errors(task, self.setup()), *find_unknown_tasks(self, task.after)])
+        return view_task(row, attempts, abandoned, unmet, login, calls, locate, records)
 
     def find_dependencies(self, named: tuple[TaskId, ...], of: TaskId | None = None) -> tuple[TaskId, ...]:
         """Return the tasks with these ids or id prefixes; raises UsageError for a cycle with `of`."""

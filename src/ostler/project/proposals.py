@@ -10,17 +10,18 @@ from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.rows import decode_state
 from ostler.model.task import Task
+from ostler.model.task_record import find_current_task
 from ostler.project.current_attempt import CurrentAttempt
 
 if TYPE_CHECKING:
     from ostler.config.settings import Settings
-    from ostler.store.sqlite import SqliteJournal
+    from ostler.store.sql_journal import SqlJournal
 
 _N = TypeVar("_N", int, float)
 _HINT = "describe the work in your answer instead"
 
 
-def check_proposal(task: Task, attempt: CurrentAttempt, settings: Settings, journal: SqliteJournal) -> Task:
+def check_proposal(task: Task, attempt: CurrentAttempt, settings: Settings, journal: SqlJournal) -> Task:
     """Return the task as a proposal of this attempt's task; raise UsageError above a limit."""
     run = settings.run
     rows = {row.id: row for row in journal.rows()}
@@ -36,11 +37,13 @@ def check_proposal(task: Task, attempt: CurrentAttempt, settings: Settings, jour
     if sum(author == own for author in authors.values()) >= run.max_proposals:
         message = f"{own} has proposed {run.max_proposals} tasks, which is run.max_proposals"
         raise UsageError(message, _HINT)
-    # A setting can let proposals start without a person, who alone weakens the checks or raises a limit.
+    # A setting can let proposals start without a person, who alone weakens the checks, raises a limit or
+    # lets an agent work on other machines.
     return replace(
         task,
         proposed_by=own,
         sender=own,
+        label=author.label if (author := find_current_task(journal.read(own))) else "",
         allow_test_changes=False,
         budget_usd=_limit(task.budget_usd, settings.budget.task_usd),
         timeout_seconds=_limit(task.timeout_seconds, run.timeout_seconds),

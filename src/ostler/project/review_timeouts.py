@@ -91,10 +91,11 @@ def _has_guarded_files(state: State) -> bool:
 
 def _remind(project: Project, state: State, policy: _Policy, now: float) -> bool:
     """Record a reminder, which notifications are sent for; return False if the last one is not old enough."""
-    if now - project.journal.last_notice(state.task, "review_reminded") < policy.seconds:
-        return False
     notice = ReviewReminded(name_current_gate(state), policy.reason)
-    project.journal.notify(state.task, now, [notice])
+    with project.journal.transaction():  # several workers look at the same tasks
+        if now - project.journal.last_notice(state.task, "review_reminded") < policy.seconds:
+            return False
+        project.journal.notify(state.task, now, [notice])
     return True
 
 

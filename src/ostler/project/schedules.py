@@ -58,7 +58,7 @@ def list_task_files(root: Path) -> list[Path]:
 
 def add_scheduled_tasks(project: Project, scheduled: ScheduledFile, at: float) -> list[TaskId]:
     """Add the tasks for this time; returns none when another worker has added them."""
-    source = f"schedule:{scheduled.file.relative_to(project.layout.root)}@{format_minute(at)}"
+    source = f"{name_source(project, scheduled)}{format_minute(at)}"
     if scheduled.kind == "pipeline":
         return _add_pipeline_run(project, scheduled.file, source, format_minute(at))
     task = replace(
@@ -67,22 +67,36 @@ def add_scheduled_tasks(project: Project, scheduled: ScheduledFile, at: float) -
         source=source,
         sender="schedule",
     )
-    with project.journal.transaction():
-        placed = add_once(project, task, format_minute(at))
-    return [placed.task.id] if placed.is_new else []
+
+    def add() -> list[TaskId]:
+        with project.journal.transaction():
+            placed = add_once(project, task, format_minute(at))
+        return [placed.task.id] if placed.is_new else []
+
+    # No later call adds the tasks of this minute.
+    return project.journal.repeat(add)
+
+
+def name_source(project: Project, scheduled: ScheduledFile) -> str:
+    """Return the source of the tasks of a schedule, without their minute."""
+    return f"schedule:{scheduled.file.relative_to(project.layout.root)}@"
 
 
 def _add_pipeline_run(project: Project, file: Path, source: str, minute: str) -> list[TaskId]:
     pipeline = load_pipeline(project, file)
-    with project.journal.transaction():
-        for run in _generate_names(file.stem, minute):
-            rows = list_run_rows(project, run)
-            if rows and project.task(rows[0].id).source == source:
-                return []
-            tasks = plan_run(project, pipeline, run)[1]
-            if not rows and not project.journal.statuses(task.id for task in tasks):
-                return [project.add(replace(task, source=source)).id for task in tasks]
-    raise AssertionError("the names are infinite")
+
+    def add() -> list[TaskId]:
+        with project.journal.transaction():
+            for run in _generate_names(file.stem, minute):
+                rows = list_run_rows(project, run)
+                if rows and project.task(rows[0].id).source == source:
+                    return []
+                tasks = plan_run(project, pipeline, run)[1]
+                if not rows and not project.journal.statuses(task.id for task in tasks):
+                    return [project.add(replace(task, source=source)).id for task in tasks]
+        raise AssertionError("the names are infinite")
+
+    return project.journal.repeat(add)
 
 
 def _generate_names(stem: str, minute: str) -> Iterator[str]:

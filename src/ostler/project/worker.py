@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from ostler.clock import Clock, SystemClock
+from ostler.engine.journal_watch import WakeUp
 from ostler.engine.steps.project_fault import require_repository
 from ostler.engine.task_queue import is_runnable, waits_for_dependency
 from ostler.errors import OstlerError, needs_account_fix
@@ -20,6 +21,7 @@ from ostler.project.review_timeouts import apply_review_timeouts
 from ostler.project.schedules import Scheduler, add_scheduled_tasks
 
 _POLL_SECONDS = 1.0
+_LOOK_SECONDS = 0.1  # between two looks at the journal
 _RETRY_SECONDS = 30.0  # delay after an agent was unusable, unless the journal changes
 _FAILURE_SECONDS = 600.0  # delay after many tasks failed with one cause, unless the journal changes
 _STACKED_SECONDS = 300.0  # between two requests to GitHub
@@ -38,6 +40,7 @@ class Worker:
         self.scheduler = Scheduler(self.project.layout.root, self._clock.now())
         self._print_skipped(self.scheduler.skipped)
         self._stopped = asyncio.Event()
+        self._wake_up: WakeUp | None = None  # while it runs
         self._seen_position = -1  # position of the feed at the end of the last run
         self._reported: set[str] = set()  # messages that are printed already
         self._retry_at = 0.0
@@ -48,6 +51,8 @@ class Worker:
     def stop(self) -> None:
         """Stop the active tasks in a resumable state; `run` then returns."""
         self._stopped.set()
+        if self._wake_up is not None:
+            self._wake_up.wake()
         self._ostler.stop()
 
     def problems(self) -> tuple[str, ...]:
@@ -68,17 +73,21 @@ class Worker:
     async def run(self) -> list[Outcome]:
         """Run until stopped."""
         self._ostler.start_integrations()
+        wake_up = self._wake_up = WakeUp(self.project.store)
         scheduling = asyncio.create_task(self._run_scheduler())
         scheduling.add_done_callback(lambda _: self.stop())  # so that an error in it ends the worker
         try:
             while not self._stopped.is_set():
-                await self._check_stacked()
+                # Read first, so that what is written meanwhile, or at the end of a run, is not missed.
+                seen = self.project.journal.version()
+                await self.check_stacked()
                 if self._has_due_work():
                     await self._try_due()
-                await self._wait()
+                await self._wait(wake_up, seen)
         finally:
             scheduling.cancel()
             await asyncio.wait({scheduling})
+            wake_up.close()
         if not scheduling.cancelled():
             scheduling.result()
         return []
@@ -107,7 +116,7 @@ class Worker:
             self.start_due()
             await self._clock.sleep(_POLL_SECONDS)
 
-    async def _check_stacked(self) -> None:
+    async def check_stacked(self) -> None:
         """Ask GitHub from time to time whether a pull request below another one was merged."""
         if self._clock.monotonic() >= self._check_stacked_at:
             self._check_stacked_at = self._clock.monotonic() + _STACKED_SECONDS
@@ -184,8 +193,10 @@ class Worker:
         waits = needs_account_fix(state.code) or state.status is TaskStatus.DEFERRED
         return hold is not None and (waits or hold.reason == "held")
 
-    async def _wait(self) -> None:
-        try:
-            await asyncio.wait_for(self._stopped.wait(), _POLL_SECONDS)
-        except TimeoutError:
-            return
+    async def _wait(self, wake_up: WakeUp, seen: int) -> None:
+        """Wait until the journal has another version, as after an approval, but only for a moment."""
+        until = self._clock.monotonic() + _POLL_SECONDS
+        while self.project.journal.version() == seen:
+            if self._stopped.is_set() or self._clock.monotonic() >= until:
+                return
+            await wake_up.sleep(_LOOK_SECONDS)  # longer where the store reports writes

@@ -92,6 +92,16 @@ def describe_interruption(how: str, workdir: WorkingDirectory) -> str:
     )
 
 
+def describe_move(how: str, workdir: WorkingDirectory) -> str:
+    """Return the note to an agent whose task continues on another machine; `how` as above, or empty."""
+    interrupted = f"An earlier attempt at this was interrupted: {how}. " if how else ""
+    return (
+        f"{interrupted}The task was moved to another machine, where you continue in {workdir.directory}: "
+        "the commits of the branch are here (git log shows them); running processes and files that no commit "
+        "contains, such as installed packages, are not."
+    )
+
+
 def _render_assignment(
     task: Task, workdir: WorkingDirectory, history: CallHistory, phase: str, template: Template
 ) -> list[str]:
@@ -139,11 +149,10 @@ def _format_feedback(history: CallHistory) -> str:
 
 
 def _format_retry(history: CallHistory, phase: str) -> str:
-    return (
-        _format_section("What went wrong before", format_retry_note(history.retry, phase))
-        if history.retry and _needs_retry_note(history)
-        else ""
-    )
+    if history.retry is None or not _needs_retry_note(history):
+        return ""
+    title = "A review of your work" if history.retry.review else "What went wrong before"
+    return _format_section(title, format_retry_note(history.retry, phase))
 
 
 def _needs_retry_note(history: CallHistory) -> bool:

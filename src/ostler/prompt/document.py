@@ -27,6 +27,14 @@ Your document was reviewed, and changes are requested:
 Write the whole document again with these changes. Your answer replaces it, so it must be the document and \
 nothing else."""
 
+_REVISE_REVIEWED = """\
+Your document was reviewed, and changes are requested:
+
+{feedback}
+
+Write the whole document again with these changes. Your answer replaces it, so it must be the document, and \
+after it only the JSON object."""
+
 _REVISE_FILE = """\
 Your document was reviewed, and changes are requested:
 
@@ -92,10 +100,15 @@ def build_prompt(
     return DocumentPrompt(_format_system(skill_content.body, kept, dropped), user, tuple(dropped))
 
 
-def build_revision_prompt(feedback: str, file: str = "") -> str:
-    """Return the prompt for a session that has the task and the last answer; `file`: it writes this file."""
+def build_revision_prompt(feedback: str, file: str = "", *, has_review: bool = False) -> str:
+    """Return the prompt for a session that has the task and the last answer.
+
+    `file`: it writes this file; `has_review`: it answers the comments of a review after its document.
+    """
     reason = feedback.strip() or "no reason was given"
-    return _REVISE_FILE.format(feedback=reason, name=file) if file else _REVISE.format(feedback=reason)
+    if file:
+        return _REVISE_FILE.format(feedback=reason, name=file)
+    return (_REVISE_REVIEWED if has_review else _REVISE).format(feedback=reason)
 
 
 def build_answered_prompt(dialogue: str, file: str = "") -> str:

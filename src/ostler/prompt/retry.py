@@ -23,6 +23,7 @@ class Retry(Struct, frozen=True):
     output: str = ""  # output of the failed phase or its gate
     path: str = ""  # of the file with the full text
     reviewer: str = ""  # who rejected the work, such as "A person"; empty: the phase or its command failed
+    review: str = ""  # the comments of a person's review, in full
 
 
 def make_retry_file_name(phase: str, attempt: int) -> str:
@@ -49,6 +50,8 @@ def format_retry_file(phase: str, to: str, attempt: int, when: float, reason: st
 
 def format_retry_note(retry: Retry, phase: str) -> str:
     """Return the note for the phase that repeats the work, or for a phase after it."""
+    if retry.review:
+        return _format_review_note(retry, phase)
     longest = _LONGEST_REVIEW if retry.reviewer else _LONGEST_REASON
     reason = keep_end(strip_marks(retry.reason).strip(), longest) or "no reason was given"
     # A phase that checks the repeated work is not asked to correct it.
@@ -66,6 +69,14 @@ def format_retry_note(retry: Retry, phase: str) -> str:
         request,
     )
     return "\n\n".join(part for part in parts if part)
+
+
+def _format_review_note(retry: Retry, phase: str) -> str:
+    """Return the comments of a person, and for a phase after the repeated one what it has to check."""
+    if phase == retry.to:
+        return f"{retry.review}\n\nDo not change what is correct."
+    check = f"{retry.to} has worked on this review since. Check whether its comments are dealt with."
+    return f"{retry.review}\n\n{check}"
 
 
 def _format_event(retry: Retry) -> str:

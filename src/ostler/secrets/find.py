@@ -59,13 +59,24 @@ def find_forms(data: bytes, start: int = 0) -> Iterator[Found]:
         while at >= 0:
             yield from _match_forms(data, at, word)
             at = data.find(word, at + 1)
-    # Much faster than a search for the keywords: ordinary text has few words of this length.
-    classes = data.translate(_CLASSES)
+    # Much faster than a search for the keywords: ordinary text has few words of this length, and the lines of
+    # an agent repeat most of them, such as the id of the session.
+    runs = _list_runs(data, start)
+    if runs and keyword_search().search(b"\n".join({data[run:end] for run, end in runs})):
+        for run, end in runs:
+            yield from _find_in_run(data, run, end)
+
+
+def _list_runs(data: bytes, start: int) -> list[tuple[int, int]]:
+    classes, runs = data.translate(_CLASSES), list[tuple[int, int]]()
     run = classes.find(_LONG_RUN, start)
     while run >= 0:
         end = classes.find(_BREAK, run + MIN_RUN)
-        yield from _find_in_run(data, run, end if end >= 0 else len(data))
-        run = classes.find(_LONG_RUN, end) if end >= 0 else -1
+        if end < 0:
+            return [*runs, (run, len(data))]
+        runs.append((run, end))
+        run = classes.find(_LONG_RUN, end)
+    return runs
 
 
 def _find_in_run(data: bytes, start: int, end: int) -> Iterator[Found]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
@@ -17,6 +17,10 @@ _S = TypeVar("_S", bound=Struct)
 _T = TypeVar("_T")
 
 
+RedactTexts = Callable[[Sequence[bytes]], Sequence[bytes]]
+"""Redacts texts that follow each other, as RedactingSequence.redact does."""
+
+_encode = msgspec.json.Encoder().encode
 _MARK = re.compile(rb"\[redacted:[A-Za-z0-9_.-]+\]")
 
 
@@ -33,6 +37,29 @@ def redact_bytes(data: bytes) -> bytes:
     return replace_found(data, found) if found else data
 
 
+def redact_lines(data: bytes, margin: int = 0) -> bytes:
+    """Return the text without secrets, with as many lines as before.
+
+    The first `margin` characters of each line are kept: 1 for a patch, whose lines begin with a sign.
+    """
+    from ostler.secrets.find import find_secrets  # noqa: PLC0415  (a list of tasks redacts nothing)
+
+    found = find_secrets(data)
+    return replace_found(data, _split_by_line(data, found, margin)) if found else data
+
+
+def _split_by_line(data: bytes, found: Iterable[Found], margin: int) -> Iterator[Found]:
+    """Yield each secret; one of several lines as a part for each of them."""
+    for one in found:
+        start = one.start
+        while (line_end := data.find(b"\n", start, one.end)) >= 0:
+            if line_end > start:
+                yield one._replace(start=start, end=line_end)
+            start = min(line_end + 1 + margin, one.end)
+        if start < one.end:
+            yield one._replace(start=start)
+
+
 def redact_text(text: str) -> str:
     """Return the text without secrets."""
     data = text.encode("utf-8", "surrogatepass")
@@ -43,11 +70,34 @@ def redact_text(text: str) -> str:
 def redact_struct(value: _S) -> _S:
     """Return the value without secrets in its texts; the same object if it has none."""
     try:
-        data = msgspec.json.encode(value)
+        data = _encode(value)
     except UnicodeEncodeError:  # half a surrogate pair, as in the output of a program
         return replace(value, **{name: _redact_field(field) for name, field in asdict(value).items()})
     clean = redact_bytes(data)
     return value if clean is data else msgspec.json.decode(clean, type=type(value))
+
+
+def redact_structs(values: Sequence[_S], redact: RedactTexts) -> list[tuple[_S, bytes]]:
+    """Return each value without secrets in its texts, and its JSON; the same object if it has none."""
+    try:
+        encoded = [*map(_encode, values)]
+    except UnicodeEncodeError:  # half a surrogate pair
+        values = [redact_struct(value) for value in values]
+        encoded = [*map(to_json, values)]
+    return [
+        (value, data) if clean is data else (msgspec.json.decode(clean, type=type(value)), clean)
+        for value, data, clean in zip(values, encoded, redact(encoded), strict=True)
+    ]
+
+
+def to_json(value: Struct) -> bytes:
+    """Return a value as JSON; half a surrogate pair in one of its texts is replaced."""
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        texts = {name: text for name, text in asdict(value).items() if isinstance(text, str)}
+        valid = {name: text.encode("utf-8", "replace").decode() for name, text in texts.items()}
+        return _encode(replace(value, **valid))
 
 
 def redact_value(value: _T) -> _T:

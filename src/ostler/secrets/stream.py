@@ -36,10 +36,14 @@ class RedactingStream:
         self._is_in_key = False  # inside of a private key whose beginning was returned as a mark
         self._opened: OpenKey | None = None  # the lines after the first one of a private key
 
-    def feed(self, chunk: bytes) -> bytes:
-        """Return what can be written now."""
+    def feed(self, chunk: bytes, is_clean: bool = False) -> bytes:
+        """Return what can be written now.
+
+        `is_clean`: `find_secrets` found nothing in the chunk, so it is searched only with what is held back.
+        """
         data = self._buffer + (self._skip_key(chunk) if self._is_in_key else chunk)
-        found = find_secrets(data, self._start, self._opened)
+        is_clean = is_clean and not (self.held or self._is_in_key or self._may_have_key(data))
+        found = [] if is_clean else find_secrets(data, self._start, self._opened)
         end = _find_held(data, self._start)
         if self._may_have_key(data):
             end = min(end, self._find_open_line(data), _find_open_key(data, self._start))

@@ -9,10 +9,9 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 
 from ostler.config.settings import SkillsSettings
-from ostler.skills.location import to_printable
 from ostler.skills.references import FOLDER as REFERENCES
 from ostler.skills.tree import list_files
-from ostler.text import describe_os_error
+from ostler.text import describe_os_error, to_printable
 
 _SNIFFED = 8192  # bytes: a NUL among them makes a file binary
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

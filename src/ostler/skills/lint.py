@@ -11,9 +11,10 @@ from pathlib import Path
 from ostler.errors import OstlerError
 from ostler.skills.file import read_bytes
 from ostler.skills.finding import LintFinding
-from ostler.skills.location import SkillLocation, resolve_folder, to_printable
+from ostler.skills.location import SkillLocation, resolve_folder
 from ostler.skills.rules import RULES
 from ostler.skills.tree import list_files
+from ostler.text import to_printable
 
 _MAX_BYTES = 1 << 20
 

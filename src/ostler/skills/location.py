@@ -11,6 +11,7 @@ from msgspec import Struct
 from ostler.config.expect import nearest
 from ostler.config.settings import SkillsSettings
 from ostler.errors import Code, OstlerError, PathEscape
+from ostler.text import to_printable
 
 FILE = "SKILL.md"
 FOLDERS = (".agents/skills", ".claude/skills")
@@ -70,11 +71,6 @@ def resolve_folder(skill: SkillLocation) -> Path:
 def list_missing_folders(root: Path, settings: SkillsSettings) -> list[str]:
     """Return the folders of the settings that are not directories."""
     return [place.display_path for place in _list_search_folders(root, settings) if _is_missing(place)]
-
-
-def to_printable(name: str) -> str:
-    """Return a file name that can be printed and encoded as JSON."""
-    return name if name.isprintable() else ascii(name)
 
 
 class _SearchFolder(Struct, frozen=True):

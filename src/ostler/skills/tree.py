@@ -9,8 +9,7 @@ from pathlib import Path
 from stat import S_ISLNK, S_ISREG
 
 from ostler.errors import Code, OstlerError
-from ostler.skills.location import to_printable
-from ostler.text import describe_os_error
+from ostler.text import describe_os_error, to_printable
 
 # Created by programs on each machine.
 _IGNORED = {".git", "__pycache__", ".DS_Store"}

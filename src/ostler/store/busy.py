@@ -1,4 +1,4 @@
-"""The wait of a run for a journal that another process has locked; a signal ends it."""
+"""The wait of a run for a store that it cannot write to now; a signal ends it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
-
-import apsw
+from typing import Literal
 
 from ostler.errors import CODES, Code, StateError
-from ostler.store.sqlite_errors import busy_error
 from ostler.waits import Wait
 
 RUN_WAIT_SECONDS = 1800.0  # of a run, which must not drop the answer of an agent
 STOP_WAIT_SECONDS = 3.0  # of a run that was asked to stop
-RETRY_MS = 200  # SQLite's own wait while a signal may end ours
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+WaitEnd = Literal["done", "stopped", "late"]
 
 
 class StopRequest:
@@ -40,7 +38,7 @@ class StopRequest:
 
 
 class JournalLocked(StateError):
-    """Another process has locked the journal for longer than a run waits."""
+    """The store could not be written to for longer than a run waits."""
 
     @property
     def exit(self) -> int:
@@ -48,46 +46,23 @@ class JournalLocked(StateError):
 
 
 def wait_while_busy(
-    connection: apsw.Connection,
-    path: Path,
-    begin: Callable[[], object],
-    busy_timeout_seconds: float,
+    attempt: Callable[[], bool],
+    describe: Callable[[], str],
+    *,
     wait_seconds: float,
+    waited_seconds: float,  # before
     stop: StopRequest,
-) -> None:
-    """Repeat `begin`, which failed because the journal is locked; raises StateError when the wait is over."""
-    wait = Wait(
-        lambda: f"waiting for the journal {path}: another process has locked it",
-        wait_seconds,
-        waited_seconds=busy_timeout_seconds,
-    )
-    connection.set_busy_timeout(RETRY_MS)
-    try:
-        with _catch_signals(stop) as is_interrupted:
-            while not _try(begin):
-                if is_interrupted() or stop.is_over():
-                    raise busy_error(path)
-                if not wait.pause():
-                    raise _locked_error(path, wait_seconds)
-        wait.finish()
-    finally:
-        connection.set_busy_timeout(int(busy_timeout_seconds * 1000))
-
-
-def _try(begin: Callable[[], object]) -> bool:
-    try:
-        begin()
-    except apsw.BusyError:
-        return False
-    return True
-
-
-def _locked_error(path: Path, seconds: float) -> JournalLocked:
-    return JournalLocked(
-        Code.STATE_BUSY,
-        f"another process has locked the journal {path} for more than {seconds / 60:g} min",
-        "end that process, then run again; the answers of agents are kept",
-    )
+) -> WaitEnd:
+    """Repeat `attempt` until it returns True, a signal or `stop` ends the wait, or the time is over."""
+    wait = Wait(describe, wait_seconds, waited_seconds=waited_seconds)
+    with _catch_signals(stop) as is_interrupted:
+        while not attempt():
+            if is_interrupted() or stop.is_over():
+                return "stopped"
+            if not wait.pause():
+                return "late"
+    wait.finish()
+    return "done"
 
 
 @contextmanager

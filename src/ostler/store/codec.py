@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import cache
 
 import msgspec
@@ -42,6 +42,14 @@ def encode_event(event: Event | Notice | Raw) -> tuple[str, bytes]:
     return str(event.__struct_config__.tag), redact_bytes(_encode(event))
 
 
+def encode_notices(notices: Sequence[Notice]) -> list[tuple[str, bytes]]:
+    """Return the type of each notice and its JSON, without secrets."""
+    from ostler.secrets.sequence import RedactingSequence  # noqa: PLC0415  (a list of tasks redacts nothing)
+
+    bodies = RedactingSequence().redact([_encode(notice) for notice in notices])
+    return [(str(one.__struct_config__.tag), body) for one, body in zip(notices, bodies, strict=True)]
+
+
 def decode_event(kind: str, body: bytes) -> Event | Raw:
     """Return the event; as Raw when a newer version wrote a type that this version does not have."""
     if kind not in _EVENT_TYPES:
@@ -50,11 +58,6 @@ def decode_event(kind: str, body: bytes) -> Event | Raw:
         return _event_decoder().decode(body)
     except msgspec.DecodeError as error:
         raise _decode_error(kind, error) from error
-
-
-def encode_ids(tasks: Iterable[str]) -> str:
-    """Return a list of ids for json_each."""
-    return _encode(list(tasks)).decode()
 
 
 def encode_attempt(attempt: Attempt) -> bytes:

@@ -1,123 +1,84 @@
-"""A connection to the project's SQLite file, for one thread."""
+"""The interface of a database that contains the store of a project; for one thread.
+
+The SQL above it is written once, for all databases. Parameters are `$1`, `$2` and so on, and appear first in
+this order, because SQLite numbers them so; a list is `IN ($1, $2)` with `number_parameters`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
-import apsw
+from ostler.store.busy import StopRequest
 
-from ostler.errors import Code, OstlerError
-from ostler.files.failpoint import reach
-from ostler.store.busy import RETRY_MS, StopRequest, wait_while_busy
-from ostler.store.identity import read_identity
-from ostler.store.opened_files import OpenedFiles
-from ostler.store.opening import connect
-from ostler.store.sqlite_errors import translate_errors
-from ostler.store.statement import Value, run
+Value = str | int | float | bytes | None
+
+MAX_LIST = 10_000
+"""The most values of one list in a statement: databases limit the number of parameters."""
 
 
-class Database:
+class Database(Protocol):
     """Runs SQL; its errors are OstlerErrors."""
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        create: bool = False,
-        busy_timeout_seconds: float = 5.0,
-        check_up_to: int = 0,
-        failpoints: tuple[str, str] = ("", ""),  # before and after a commit
-        wait_seconds: float = 0.0,  # for another process, after the busy timeout, with a printed line
-        stop: StopRequest | None = None,  # ends that wait
-    ) -> None:
-        self.path = path
-        self.backup: Path | None = None  # of the older journal, where opening it has upgraded it
-        before = read_identity(path)
-        self.connection = connect(
-            path,
-            create=create,
-            busy_timeout_seconds=busy_timeout_seconds,
-            check_up_to=check_up_to,
-            on_upgrade=self._keep_backup,
-        )
-        try:
-            with translate_errors(path):
-                self._files = OpenedFiles(path, self.connection, before)
-        except BaseException:
-            self.connection.close()
-            raise
-        self.allow_id = self._files.allow_id
-        self.run = partial(run, self.connection)  # inside a transaction, which translates errors
-        self._failpoints = failpoints
-        self._busy_timeout_seconds = busy_timeout_seconds
-        self.wait_seconds = wait_seconds
-        self.stop = stop or StopRequest()
-        self._broken: OstlerError | None = None
+    wait_seconds: float
+    """How long a write waits for another process, with a printed line; after the short wait of each write."""
 
-    def close(self) -> None:
-        with translate_errors(self.path):
-            if not self._is_unchanged():
-                # SQLite would write to the file that is at this path now, and delete its log.
-                self.connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            self.connection.close()
+    @property
+    def stop(self) -> StopRequest:
+        """Ends the waits."""
+        ...
 
-    def _is_unchanged(self) -> bool:
-        try:
-            self._files.require_unchanged()
-        except (OstlerError, OSError, apsw.Error):  # what cannot be checked is not written
-            return False
-        return True
+    @property
+    def clock_offset(self) -> float:
+        """The seconds by which the clock of the database is ahead; 0 for a database of this machine."""
+        ...
 
-    def require_present(self) -> None:
-        """Raise JOURNAL_LOST if the journal was deleted, moved, replaced or overwritten while open."""
-        with translate_errors(self.path):
-            self._files.require_unchanged()
+    @property
+    def machine(self) -> str:
+        """The machine that ran the tasks without a cluster when it was read last; empty: this one, or any."""
+        ...
+
+    @property
+    def in_transaction(self) -> bool: ...
 
     def query(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
-        with translate_errors(self.path):
-            return run(self.connection, sql, *values)
+        """Return the rows of a statement that only reads, inside a transaction or outside."""
+        ...
 
-    @contextmanager
-    def transaction(self) -> Generator[None]:
-        """Commit everything that is written inside, durably; roll back on an error."""
-        if self._broken is not None:
-            raise self._broken
-        before, after = self._failpoints
-        with translate_errors(self.path, self._record_error):
-            self._begin()
-            try:
-                yield
-                reach(before)
-                self.require_present()
-                self.run("COMMIT")
-            except BaseException as error:
-                if self.connection.in_transaction:
-                    self.run("ROLLBACK")
-                if isinstance(error, OstlerError) and error.code is Code.JOURNAL_LOST:
-                    self._broken = error
-                raise
-            reach(after)
+    def run(self, sql: str, *values: Value) -> list[tuple[Any, ...]]:
+        """Run a statement inside a transaction and return its rows."""
+        ...
 
-    def _begin(self) -> None:
-        begin = partial(self.run, "BEGIN IMMEDIATE")
-        if self.stop.is_set():
-            self.connection.set_busy_timeout(RETRY_MS)
-        try:
-            begin()
-        except apsw.BusyError:
-            if not self.wait_seconds:
-                raise
-            timeout_seconds = self._busy_timeout_seconds
-            wait_while_busy(self.connection, self.path, begin, timeout_seconds, self.wait_seconds, self.stop)
+    def run_each(self, sql: str, rows: Sequence[tuple[Value, ...]]) -> None:
+        """Run a statement inside a transaction for each of these rows of values."""
+        ...
 
-    def _keep_backup(self, backup: Path) -> None:
-        self.backup = backup
+    def change(self, sql: str, *values: Value) -> int:
+        """Run a statement inside a transaction and return how many rows it changed."""
+        ...
 
-    def _record_error(self, error: OstlerError) -> None:
-        # After a failed fsync the kernel may have dropped the pages: a later success would prove nothing.
-        if error.code is Code.STORAGE_ERROR:
-            self._broken = error
+    def transaction(self, *, durable: bool = True) -> AbstractContextManager[None]:
+        """Commit everything that is written inside; roll back on an error.
+
+        A power cut can undo a transaction that is not durable, until the next durable one has ended.
+        Only one transaction of a project is open at a time: what it reads does not change until it ends.
+        """
+        ...
+
+    def require_present(self) -> None:
+        """Raise JOURNAL_LOST if this is no longer the store that was opened."""
+        ...
+
+    def version(self) -> int:
+        """Return a number that changes when another connection writes."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection; closing twice is allowed."""
+        ...
+
+
+def number_parameters(first: int, count: int) -> str:
+    """Return the parameters of a list, which must not be empty: `$3, $4` for the first 3 and the count 2."""
+    return ", ".join(f"${number}" for number in range(first, first + count))

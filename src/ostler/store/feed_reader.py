@@ -5,28 +5,31 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from ostler.files.layout import Layout
-from ostler.files.lock import LockHandle, try_lock
 from ostler.model.event import FeedLine
 from ostler.store.outbox import Outbox, OutboxMessage
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sql_journal import SqlJournal
+from ostler.store.store import Store
 
 _T = TypeVar("_T")
+
+
+def feed_turn(reader: str) -> str:
+    """Return the name of the turn to read for this reader."""
+    return f"feed.{reader}"
 
 
 class RetryLater(Exception):
     """Raised by a handler that cannot handle these lines now; it gets them again."""
 
 
-HandleLines = Callable[[SqliteJournal, Sequence[FeedLine]], Sequence[OutboxMessage]]
+HandleLines = Callable[[SqlJournal, Sequence[FeedLine]], Sequence[OutboxMessage]]
 """Handles lines of the feed, in the reader's thread; returns the messages that follow from them."""
 
 
-class _Files(NamedTuple):
-    journal: SqliteJournal
+class _Opened(NamedTuple):
+    journal: SqlJournal
     outbox: Outbox
 
 
@@ -36,14 +39,13 @@ class FeedReader:
     It works in its own thread, so that neither the disk nor the handler blocks the caller.
     """
 
-    def __init__(self, reader: str, handle: HandleLines, layout: Layout) -> None:
+    def __init__(self, reader: str, handle: HandleLines, store: Store) -> None:
         self.reader = reader
         self._handle = handle
-        self._database = layout.database
-        self._lock_path: Path = layout.feed_lock(reader)
+        self._store = store
+        self._turn = store.turn(feed_turn(reader))
         self._thread = ThreadPoolExecutor(1, f"ostler-{reader}")
-        self._lock_handle: LockHandle | None = None
-        self._opened: _Files | None = None
+        self._opened: _Opened | None = None
 
     async def catch_up(self) -> bool:
         """Read to the end of the feed; return False when another process reads for this reader."""
@@ -54,10 +56,10 @@ class FeedReader:
         return await self._run(self._is_caught_up)
 
     async def query_outbox(self, call: Callable[[Outbox], _T]) -> _T:
-        return await self._run(lambda: call(self._files().outbox))
+        return await self._run(lambda: call(self._open().outbox))
 
     async def close(self) -> None:
-        """Close the files and release the lock of the reader."""
+        """Close the store and let another process read."""
         try:
             await self._run(self._close)
         finally:
@@ -69,26 +71,24 @@ class FeedReader:
     # In the thread
 
     def _catch_up(self) -> bool:
-        if self._lock_handle is None:
-            self._lock_handle = try_lock(self._lock_path, retry=False)
-        if self._lock_handle is None:
+        if not self._turn.take():
             return False
-        journal, outbox = self._files()
+        journal, outbox = self._open()
         after = outbox.position(self.reader)
         while after is not None and (lines := journal.feed(after)):
-            messages = self._handle(journal, lines)
-            after = lines[-1].position
-            outbox.advance(self.reader, after, messages)
+            messages, end = self._handle(journal, lines), lines[-1].position
+            # A process that was cut off meanwhile continues after the one that took its turn.
+            after = end if outbox.advance(self.reader, after, end, messages) else outbox.position(self.reader)
         return True
 
     def _is_caught_up(self) -> bool:
-        journal, outbox = self._files()
+        journal, outbox = self._open()
         position = outbox.position(self.reader)
         return position is None or position >= journal.position()
 
-    def _files(self) -> _Files:
+    def _open(self) -> _Opened:
         if self._opened is None:
-            self._opened = _Files(SqliteJournal(self._database), Outbox(self._database))
+            self._opened = _Opened(self._store.open_journal(), self._store.open_outbox())
         return self._opened
 
     def _close(self) -> None:
@@ -96,6 +96,4 @@ class FeedReader:
             self._opened.journal.close()
             self._opened.outbox.close()
             self._opened = None
-        if self._lock_handle is not None:
-            self._lock_handle.release()
-            self._lock_handle = None
+        self._turn.release()

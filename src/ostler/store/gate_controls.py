@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 from msgspec import Struct
 
 from ostler.store.database import Database
+from ostler.store.repeat import repeated
 
 ControlClass = Literal[
     "tests the code",  # it fails for a syntax error and for a failing test
@@ -59,21 +59,26 @@ _SELECT_CONTROLS = """
     SELECT key, gate, command, isolation, result, detail, commit_id, checked_at
     FROM gate_control ORDER BY checked_at, key"""
 _REPLACE_CONTROL = """
-    INSERT OR REPLACE INTO gate_control
-        (key, gate, command, isolation, result, detail, commit_id, checked_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+    INSERT INTO gate_control (key, gate, command, isolation, result, detail, commit_id, checked_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    ON CONFLICT (key) DO UPDATE SET gate = excluded.gate, command = excluded.command,
+        isolation = excluded.isolation, result = excluded.result, detail = excluded.detail,
+        commit_id = excluded.commit_id, checked_at = excluded.checked_at"""
 _SELECT_ACCEPTANCES = (
     "SELECT gate, command, accepted_by, accepted_at FROM gate_acceptance ORDER BY accepted_at"
 )
-_REPLACE_ACCEPTANCE = """
-    INSERT OR REPLACE INTO gate_acceptance (gate, command, accepted_by, accepted_at) VALUES (?, ?, ?, ?)"""
+# Two statements, as a command can be too long for an index.
+_DELETE_ACCEPTANCE = "DELETE FROM gate_acceptance WHERE gate = $1 AND command = $2"
+_INSERT_ACCEPTANCE = (
+    "INSERT INTO gate_acceptance (gate, command, accepted_by, accepted_at) VALUES ($1, $2, $3, $4)"
+)
 
 
 class GateControls:
     """All processes of a project can open it at the same time. A write that returned is durable."""
 
-    def __init__(self, path: Path, wait_seconds: float = 0.0) -> None:
-        self._db = Database(path, wait_seconds=wait_seconds)
+    def __init__(self, db: Database) -> None:
+        self._db = db
 
     def __enter__(self) -> Self:
         return self
@@ -85,16 +90,19 @@ class GateControls:
         """Return all controls, the oldest first; there are few, one per gate and lockfile."""
         return [_decode_control(row) for row in self._db.query(_SELECT_CONTROLS)]
 
+    @repeated
     def record(self, control: GateControl) -> None:
         values = (control.key, control.gate, control.command, control.isolation)
         more = (control.result or "", control.detail, control.commit, control.checked_at)
         with self._db.transaction():
             self._db.run(_REPLACE_CONTROL, *values, *more)
 
+    @repeated
     def accept(self, acceptance: Acceptance) -> None:
         with self._db.transaction():
+            self._db.run(_DELETE_ACCEPTANCE, acceptance.gate, acceptance.command)
             values = (acceptance.gate, acceptance.command, acceptance.by, acceptance.at)
-            self._db.run(_REPLACE_ACCEPTANCE, *values)
+            self._db.run(_INSERT_ACCEPTANCE, *values)
 
     def acceptances(self) -> list[Acceptance]:
         """Return all acceptances, the oldest first."""

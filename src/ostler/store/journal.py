@@ -3,27 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.event import FeedLine, Record
 from ostler.model.ids import TaskId
 from ostler.model.notice import Notice
 
+if TYPE_CHECKING:
+    from ostler.store.fence import Claim
+    from ostler.store.listing import Listing
+
 FEED_LIMIT = 1000
 
 
-class EventPublisher(Protocol):
-    """Records events and notices; a write that returned is durable."""
+class Append(NamedTuple):
+    """One further record of a task, with its row and notices."""
 
-    def append(self, record: Record, row: TaskRow, notices: Sequence[Notice] = ()) -> bool:
+    record: Record
+    row: TaskRow
+    notices: Sequence[Notice] = ()
+
+
+class RecordedTasks(NamedTuple):
+    """The tasks with a record in a part of the feed."""
+
+    tasks: set[TaskId]
+    position: int  # of the end of that part
+
+
+class EventPublisher(Protocol):
+    """Records events and notices; a write that returned is durable.
+
+    A write with a claim raises ClaimLost, and writes nothing, when the claim is lost.
+    """
+
+    def append(
+        self,
+        record: Record,
+        row: TaskRow,
+        notices: Sequence[Notice] = (),
+        *,
+        claim: Claim | None = None,
+        then: Sequence[Append] = (),
+    ) -> bool:
         """Write the record, the row of its task and the notices in one transaction; delete a removed row.
 
-        Returns False, and writes nothing, when the task has a record of this seq: another writer was first.
+        The records of `then` follow in the same transaction. Returns False, and writes nothing, when the task
+        has a record of this seq: another writer was first.
         """
         ...
 
-    def notify(self, task: TaskId, at: float, notices: Sequence[Notice]) -> None:
+    def notify(
+        self, task: TaskId, at: float, notices: Sequence[Notice], *, claim: Claim | None = None
+    ) -> None:
         """Add notices to the feed."""
         ...
 
@@ -36,20 +69,29 @@ class Journal(EventPublisher, Protocol):
         """A random id, created with the store."""
         ...
 
-    def begin_attempt(self, attempt: Attempt) -> int:
+    @property
+    def listing(self) -> Listing:
+        """The list of tasks, in pages."""
+        ...
+
+    def begin_attempt(self, attempt: Attempt, *, claim: Claim | None = None) -> int:
         """Record an attempt and return its number; running attempts of the task become interrupted."""
         ...
 
-    def set_session(self, task: TaskId, number: int, session_id: str) -> bool:
+    def set_session(self, task: TaskId, number: int, session_id: str, *, claim: Claim | None = None) -> bool:
         """Record the session id of a running attempt; return False when it has ended."""
         ...
 
-    def end_attempt(self, attempt: Attempt) -> bool:
+    def end_attempt(self, attempt: Attempt, *, claim: Claim | None = None) -> bool:
         """Record the end of an attempt; return False, and write nothing, when it is not the running one."""
         ...
 
     def read(self, task: TaskId, after: int = 0) -> list[Record]:
         """Return the records of the task with a seq above `after`, in order."""
+        ...
+
+    def recorded_tasks(self, after: int) -> RecordedTasks:
+        """Return the tasks with a record after a position, and the last position."""
         ...
 
     def row(self, task: TaskId) -> TaskRow | None:
@@ -62,6 +104,14 @@ class Journal(EventPublisher, Protocol):
 
     def open_rows(self) -> list[TaskRow]:
         """Return the tasks with something left to do, the oldest first."""
+        ...
+
+    def active_rows(self) -> list[TaskRow]:
+        """Return the open tasks, without those that only a person can continue, the oldest first."""
+        ...
+
+    def named_rows(self, tasks: Sequence[TaskId]) -> list[TaskRow]:
+        """Return these tasks in this order; missing tasks are left out."""
         ...
 
     def pipeline_rows(self, runs: Iterable[str]) -> list[TaskRow]:

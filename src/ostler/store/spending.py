@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import datetime, timedelta, tzinfo
-from pathlib import Path
 from typing import Self
 
 from msgspec import Struct
@@ -19,14 +18,15 @@ from ostler.store.database import Database
 _PAGE = 5000
 
 # Read from the index alone; count(x) leaves out nulls.
-_SUM_SINCE = "SELECT total(cost_usd), count(*) - count(cost_usd) FROM attempt WHERE ended_at >= ?"
-_SELECT_UNPRICED = "SELECT body FROM attempt WHERE ended_at >= ? AND cost_usd IS NULL"
+_SUM_SINCE = """
+    SELECT coalesce(sum(cost_usd), 0.0), count(*) - count(cost_usd) FROM attempt WHERE ended_at >= $1"""
+_SELECT_UNPRICED = "SELECT body FROM attempt WHERE ended_at >= $1 AND cost_usd IS NULL"
 _SELECT_UNDATED = "SELECT body FROM attempt WHERE ended_at IS NULL AND status <> 'running'"
-_SELECT_OF_TASK = "SELECT body FROM attempt WHERE task = ? AND status <> 'running'"
+_SELECT_OF_TASK = "SELECT body FROM attempt WHERE task = $1 AND status <> 'running'"
 _SELECT_PAGE = """
     SELECT task, number, ended_at, body FROM attempt
-    WHERE (task, number) > (?, ?) AND status <> 'running' AND (ended_at IS NULL OR ended_at >= ?)
-    ORDER BY task, number LIMIT ?"""
+    WHERE (task, number) > ($1, $2) AND status <> 'running' AND (ended_at IS NULL OR ended_at >= $3)
+    ORDER BY task, number LIMIT $4"""
 
 
 class SpentAmount(Struct, frozen=True):
@@ -50,8 +50,8 @@ class EndedAttempt(Struct, frozen=True):
 class SpendingReader:
     """Reads totals over its own connection, for one thread."""
 
-    def __init__(self, path: Path, busy_timeout_seconds: float = 5.0) -> None:
-        self._db = Database(path, busy_timeout_seconds=busy_timeout_seconds)
+    def __init__(self, db: Database) -> None:
+        self._db = db
         self._undated: list[tuple[float, SpentAmount]] | None = None
 
     def __enter__(self) -> Self:

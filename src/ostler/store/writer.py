@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple, TypeVar
@@ -17,18 +16,18 @@ from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.event import Record
 from ostler.model.ids import TaskId
 from ostler.model.notice import Notice
-from ostler.store.busy import RUN_WAIT_SECONDS, StopRequest
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.fence import Claim, ClaimLost
+from ostler.store.journal import Append
+from ostler.store.sql_journal import SqlJournal
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
-CHECK_UP_TO = 64 << 20  # bytes; all pages of such a file are checked when a run starts
-
 
 class _Write(NamedTuple):
-    call: Callable[[SqliteJournal], Any]
+    call: Callable[[SqlJournal], Any]
     done: asyncio.Future[Any]
+    durable: bool
 
 
 class _Result(NamedTuple):
@@ -46,52 +45,55 @@ class GroupWriter:
 
     def __init__(
         self,
-        path: Path,
+        journal: SqlJournal,
         *,
-        create: bool = False,
-        busy_timeout_seconds: float = 5.0,
-        wait_seconds: float = RUN_WAIT_SECONDS,
-        stop: StopRequest | None = None,
-        rescue_in: Sequence[Path] = (),  # one receives what cannot be recorded: the journal is lost
+        rescue: Callable[[], SqlJournal | None] = lambda: None,  # opens a copy of a lost journal
     ) -> None:
-        self._journal = SqliteJournal(
-            path,
-            create=create,
-            busy_timeout_seconds=busy_timeout_seconds,
-            check_up_to=CHECK_UP_TO,
-            wait_seconds=wait_seconds,
-            stop=stop,
-        )
-        self.store_id = self._journal.store_id
-        self._rescue_in = rescue_in
-        self._rescued: Path | None = None
+        self._journal = journal
+        self.store_id = journal.store_id
+        self._open_rescue = rescue
         self._closed = False
         self._queue: SimpleQueue[_Write | None] = SimpleQueue()
         self._thread = Thread(target=self._write_groups, name="journal", daemon=True)
         self._thread.start()
 
-    def append(self, record: Record, row: TaskRow, notices: Sequence[Notice] = ()) -> asyncio.Future[bool]:
-        return self._submit(partial(SqliteJournal.append, record=record, row=row, notices=notices))
+    def append(
+        self,
+        record: Record,
+        row: TaskRow,
+        notices: Sequence[Notice] = (),
+        *,
+        claim: Claim | None = None,
+        then: Sequence[Append] = (),
+    ) -> asyncio.Future[bool]:
+        call = partial(SqlJournal.append, record=record, row=row, notices=notices, claim=claim, then=then)
+        return self._submit(call)
 
-    def notify(self, task: TaskId, at: float, notices: Sequence[Notice]) -> asyncio.Future[None]:
+    def notify(
+        self, task: TaskId, at: float, notices: Sequence[Notice], *, claim: Claim | None = None
+    ) -> asyncio.Future[None]:
         """Add notices to the feed; awaiting is optional, as a failure occurs again at the next record."""
-        done = self._submit(partial(SqliteJournal.notify, task=task, at=at, notices=notices))
+        call = partial(SqlJournal.notify, task=task, at=at, notices=notices, claim=claim)
+        done = self._submit(call, durable=False)
         done.add_done_callback(_consume_error)
         return done
 
-    def begin_attempt(self, attempt: Attempt) -> asyncio.Future[int]:
-        return self._submit(partial(SqliteJournal.begin_attempt, attempt=attempt))
+    def begin_attempt(self, attempt: Attempt, *, claim: Claim | None = None) -> asyncio.Future[int]:
+        return self._submit(partial(SqlJournal.begin_attempt, attempt=attempt, claim=claim))
 
-    def set_session(self, task: TaskId, number: int, session_id: str) -> asyncio.Future[bool]:
+    def set_session(
+        self, task: TaskId, number: int, session_id: str, *, claim: Claim | None = None
+    ) -> asyncio.Future[bool]:
         """Record the session id; awaiting is optional, as the end of the attempt includes it."""
-        done = self._submit(
-            partial(SqliteJournal.set_session, task=task, number=number, session_id=session_id)
-        )
+        call = partial(SqlJournal.set_session, task=task, number=number, session_id=session_id, claim=claim)
+        done = self._submit(call, durable=False)
         done.add_done_callback(_consume_error)
         return done
 
-    def end_attempt(self, attempt: Attempt) -> asyncio.Future[bool]:
-        return self._submit(partial(SqliteJournal.end_attempt, attempt=attempt))
+    def end_attempt(self, attempt: Attempt, *, claim: Claim | None = None) -> asyncio.Future[bool]:
+        """Record the end of an attempt, durably with the next record or the start of another attempt."""
+        call = partial(SqlJournal.end_attempt, attempt=attempt, claim=claim)
+        return self._submit(call, durable=False)
 
     async def flush(self) -> None:
         """Wait until all queued writes are committed."""
@@ -104,11 +106,11 @@ class GroupWriter:
             self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
-    def _submit(self, call: Callable[[SqliteJournal], _T]) -> asyncio.Future[_T]:
+    def _submit(self, call: Callable[[SqlJournal], _T], *, durable: bool = True) -> asyncio.Future[_T]:
         if self._closed:
             raise RuntimeError("the journal writer is closed")
         done: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
-        self._queue.put(_Write(call, done))
+        self._queue.put(_Write(call, done, durable))
         return done
 
     # In the thread
@@ -140,8 +142,7 @@ class GroupWriter:
 
     def _write(self, group: list[_Write]) -> list[_Result]:
         try:
-            with self._journal.transaction():
-                return [_Result(write.done, write.call(self._journal)) for write in group]
+            return self._journal.repeat(lambda: self._commit(group))
         except OstlerError as error:  # no write of the group is committed
             if error.code in (Code.JOURNAL_LOST, Code.STATE_CORRUPT):
                 self._rescue(group)
@@ -151,19 +152,29 @@ class GroupWriter:
                 return [_Result(group[0].done, error=error)]
             return [result for write in group for result in self._write([write])]
 
+    def _commit(self, group: list[_Write]) -> list[_Result]:
+        with self._journal.transaction(durable=any(write.durable for write in group)):
+            return [_call(write, self._journal) for write in group]
+
     def _rescue(self, group: list[_Write]) -> None:
         """Write the group to a copy of the lost journal, which `journal rebuild` reads."""
-        if self._rescue_in:
-            self._rescued = self._journal.copy_lost(self._rescue_in)
-            self._rescue_in = ()  # a copy that fails is not tried again
-        if self._rescued is None:
-            return
         try:
-            with SqliteJournal(self._rescued) as rescued, rescued.transaction():
+            rescued = self._open_rescue()
+            if rescued is None:
+                return
+            with rescued, rescued.transaction():
                 for write in group:
-                    write.call(rescued)
+                    _call(write, rescued)
         except OstlerError as error:
-            _log.warning("a record could not be kept in %s: %s", self._rescued, error.message)
+            _log.warning("a record could not be kept in a copy of the journal: %s", error.message)
+
+
+def _call(write: _Write, journal: SqlJournal) -> _Result:
+    """Make one write of a group; a claim that is lost concerns no other write."""
+    try:
+        return _Result(write.done, write.call(journal))
+    except ClaimLost as lost:
+        return _Result(write.done, error=lost)
 
 
 def _resolve(results: list[_Result]) -> None:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from ostler.clock import Clock
 from ostler.errors import OstlerError
 from ostler.files.failpoint import reach
-from ostler.files.layout import Layout
 from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
 from ostler.store.accounts.sqlite import read_accounts
 from ostler.store.feed_reader import FeedReader, RetryLater
 from ostler.store.outbox import OutboxMessage
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sql_journal import SqlJournal
+from ostler.store.store import Store
 from ostler.telemetry.line import DecodedLine, decode_line
 from ostler.telemetry.span import Span
 from ostler.telemetry.tree import CLOSING, build_spans
@@ -41,13 +41,18 @@ class TraceExporter:
     """The exporter of one run; of several runs in a project one sends at a time, and another takes over."""
 
     def __init__(
-        self, endpoint: str, layout: Layout, clock: Clock, environ: Mapping[str, str] | None = None
+        self,
+        endpoint: str,
+        project: str,
+        store: Store,
+        clock: Clock,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         self._endpoint = endpoint
         self._environ = environ or {}
-        self._project = layout.root.name
+        self._project = project
         self._clock = clock
-        self._reader = FeedReader(READER, self._handle_lines, layout)
+        self._reader = FeedReader(READER, self._handle_lines, store)
         self._collector: Collector | None = None
 
     async def run(self) -> None:
@@ -77,7 +82,7 @@ class TraceExporter:
 
     # Called in the reader's thread
 
-    def _handle_lines(self, journal: SqliteJournal, lines: Sequence[FeedLine]) -> list[OutboxMessage]:
+    def _handle_lines(self, journal: SqlJournal, lines: Sequence[FeedLine]) -> list[OutboxMessage]:
         new = [decode_line(line) for line in lines]
         spans = [(task, span) for task in _find_tasks(new) for span in _find_ended_spans(journal, task, new)]
         now = self._clock.now()
@@ -99,7 +104,7 @@ def _find_tasks(lines: Sequence[DecodedLine]) -> list[TaskId]:
     return sorted({TaskId(line.task) for line in lines if line.event.type in CLOSING})
 
 
-def _find_ended_spans(journal: SqliteJournal, task: TaskId, new: Sequence[DecodedLine]) -> list[Span]:
+def _find_ended_spans(journal: SqlJournal, task: TaskId, new: Sequence[DecodedLine]) -> list[Span]:
     """Return the task's spans that end in these lines; their starts are found in its whole feed."""
     models = {attempt.number: attempt.model for attempt in journal.attempts(task)}
     first, last = new[0].position, new[-1].position
@@ -108,7 +113,7 @@ def _find_ended_spans(journal: SqliteJournal, task: TaskId, new: Sequence[Decode
     ]
 
 
-def _read_feed(journal: SqliteJournal, task: TaskId, last: int) -> Iterator[DecodedLine]:
+def _read_feed(journal: SqlJournal, task: TaskId, last: int) -> Iterator[DecodedLine]:
     after = 0
     while lines := journal.feed(after, task):
         yield from (decode_line(line) for line in lines if line.position <= last)

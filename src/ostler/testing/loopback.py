@@ -1,4 +1,4 @@
-"""An HTTP server on 127.0.0.1 that closes all its connections when it is closed."""
+"""An HTTP server, on 127.0.0.1 by default, that closes all its connections when it is closed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class LoopbackServer(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def __init__(self, handler: MakeHandler, port: int) -> None:
+    def __init__(self, handler: MakeHandler, port: int, host: str) -> None:
         self.closing = threading.Event()
         self._open: set[socket.socket] = set()
-        super().__init__(("127.0.0.1", port), handler)
+        super().__init__((host, port), handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self._open.add(request)
@@ -44,13 +44,14 @@ class LoopbackServer(ThreadingHTTPServer):
 class Loopback:
     """Serves from start() to close()."""
 
-    def __init__(self, handler: MakeHandler, port: int = 0) -> None:
-        self._server = LoopbackServer(handler, port)
+    def __init__(self, handler: MakeHandler, port: int = 0, host: str = "127.0.0.1") -> None:
+        self._server = LoopbackServer(handler, port, host)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     @property
     def address(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        host, port = self._server.server_address[:2]
+        return f"http://{host}:{port}"
 
     def start(self) -> Self:
         self._thread.start()

@@ -11,8 +11,11 @@ from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.event import Event, FeedLine, Record
 from ostler.model.ids import TaskId
 from ostler.model.notice import Notice
+from ostler.model.status import WAITS_FOR_PERSON
 from ostler.store import codec
-from ostler.store.journal import FEED_LIMIT
+from ostler.store.fence import Claim
+from ostler.store.journal import FEED_LIMIT, Append, RecordedTasks
+from ostler.testing.memory_listing import MemoryListing
 
 
 class _Line(Struct, frozen=True):
@@ -30,28 +33,46 @@ class MemoryJournal:
 
     def __init__(self, store_id: str = "memory") -> None:
         self.store_id = store_id
-        self._lines: list[_Line] = []
+        self.lines: list[_Line] = []
+        self.listing = MemoryListing(self)
         self._recorded: set[tuple[TaskId, int]] = set()
         self._rows: dict[TaskId, TaskRow] = {}
+        self._status_since: dict[TaskId, float] = {}
         self._attempts: dict[TaskId, list[Attempt]] = {}
 
-    def append(self, record: Record, row: TaskRow, notices: Sequence[Notice] = ()) -> bool:
+    def append(
+        self,
+        record: Record,
+        row: TaskRow,
+        notices: Sequence[Notice] = (),
+        *,
+        claim: Claim | None = None,
+        then: Sequence[Append] = (),
+    ) -> bool:
+        self._require_claim(record.task, claim)
         key = (record.task, record.seq)
         if key in self._recorded:
             return False
         line = _line(record.task, record.at, record.event)
         added = [_line(record.task, record.at, notice) for notice in notices]
         self._recorded.add(key)
-        self._lines += [replace(line, seq=record.seq, step=record.step, basis=record.basis), *added]
+        self.lines += [replace(line, seq=record.seq, step=record.step, basis=record.basis), *added]
+        before = self._rows.get(row.id)
+        if before is None or before.status != row.status:
+            self._status_since[row.id] = row.updated_at
         self._rows[row.id] = row
         if row.removed:
             del self._rows[row.id]
-        return True
+        return all(self.append(*one, claim=claim) for one in then)
 
-    def notify(self, task: TaskId, at: float, notices: Sequence[Notice]) -> None:
-        self._lines += [_line(task, at, notice) for notice in notices]
+    def notify(
+        self, task: TaskId, at: float, notices: Sequence[Notice], *, claim: Claim | None = None
+    ) -> None:
+        self._require_claim(task, claim)
+        self.lines += [_line(task, at, notice) for notice in notices]
 
-    def begin_attempt(self, attempt: Attempt) -> int:
+    def begin_attempt(self, attempt: Attempt, *, claim: Claim | None = None) -> int:
+        self._require_claim(attempt.task, claim)
         known = self._attempts.setdefault(attempt.task, [])
         for running in [one for one in known if one.status == "running"]:
             self._finish(codec.mark_interrupted(running), attempt.started_at)
@@ -60,14 +81,16 @@ class MemoryJournal:
         self.notify(started.task, started.started_at, [codec.create_started_notice(started)])
         return started.number
 
-    def set_session(self, task: TaskId, number: int, session_id: str) -> bool:
+    def set_session(self, task: TaskId, number: int, session_id: str, *, claim: Claim | None = None) -> bool:
+        self._require_claim(task, claim)
         if not self._is_running(task, number):
             return False
         known = self._attempts[task]
         known[-1] = replace(known[-1], session_id=session_id)
         return True
 
-    def end_attempt(self, attempt: Attempt) -> bool:
+    def end_attempt(self, attempt: Attempt, *, claim: Claim | None = None) -> bool:
+        self._require_claim(attempt.task, claim)
         if not self._is_running(attempt.task, attempt.number):
             return False
         self._finish(attempt, codec.calculate_end(attempt))
@@ -76,19 +99,35 @@ class MemoryJournal:
     def read(self, task: TaskId, after: int = 0) -> list[Record]:
         records = [
             Record(task, line.seq, line.at, codec.decode_event(line.kind, line.body), line.step, line.basis)
-            for line in self._lines
+            for line in self.lines
             if line.task == task and line.seq is not None and line.seq > after
         ]
         return sorted(records, key=lambda record: record.seq)
 
+    def recorded_tasks(self, after: int) -> RecordedTasks:
+        new = self.lines[after:]
+        return RecordedTasks({line.task for line in new if line.seq is not None}, len(self.lines))
+
     def row(self, task: TaskId) -> TaskRow | None:
         return self._rows.get(task)
+
+    def status_since(self, task: TaskId) -> float:
+        """Return when the task got its status."""
+        return self._status_since.get(task, 0.0)
 
     def rows(self) -> list[TaskRow]:
         return sorted(self._rows.values(), key=lambda row: (row.created_at, row.id))
 
     def open_rows(self) -> list[TaskRow]:
         return [row for row in self.rows() if row.open]
+
+    def active_rows(self) -> list[TaskRow]:
+        return [
+            row for row in self.open_rows() if row.status not in WAITS_FOR_PERSON or row.after or row.pipeline
+        ]
+
+    def named_rows(self, tasks: Sequence[TaskId]) -> list[TaskRow]:
+        return [self._rows[task] for task in tasks if task in self._rows]
 
     def pipeline_rows(self, runs: Iterable[str]) -> list[TaskRow]:
         run_ids = set(runs)
@@ -107,19 +146,24 @@ class MemoryJournal:
     def feed(self, after: int = 0, task: TaskId | None = None, limit: int = FEED_LIMIT) -> list[FeedLine]:
         lines = [
             FeedLine(position, line.at, line.task, Raw(line.body))
-            for position, line in enumerate(self._lines[after:], after + 1)
+            for position, line in enumerate(self.lines[after:], after + 1)
             if task is None or line.task == task
         ]
         return lines[:limit]
 
     def position(self) -> int:
-        return len(self._lines)
+        return len(self.lines)
 
     def version(self) -> int:
-        return len(self._lines)
+        return len(self.lines)
 
     def close(self) -> None:
         pass
+
+    def _require_claim(self, task: TaskId, claim: Claim | None) -> None:
+        if claim is not None:
+            row = self._rows.get(task)
+            claim.require(task, row.state if row else None)
 
     def _is_running(self, task: TaskId, number: int) -> bool:
         newest = self._attempts.get(task, [])[-1:]

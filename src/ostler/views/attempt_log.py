@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from ostler.views.edits import find_edits
+from ostler.views.tool_verb import find_verb
 from ostler.views.transcript import Transcript
 
 SCHEMA = "ostler.attempt-log/1"
@@ -24,7 +25,7 @@ _OLD_LOG_SUFFIX = ".story.ndjson"  # of logs that older versions wrote
 _MAX_LINE_BYTES = 8 * PAGE_BYTES  # a longer line is not an entry
 
 LogEntry = dict[str, Any]
-"""One entry as JSON, with its `offset` in the file and, for a tool that edits files, its `edits`."""
+"""One entry as JSON, with its `offset` in the file; a tool has its `verb`, and its `edits` of files."""
 
 
 # Types of entries in logs that older versions wrote.
@@ -109,15 +110,17 @@ def _decode_lines(lines: list[bytes], start: int) -> tuple[tuple[LogEntry, ...],
     for line in lines:
         if found := _decode_entry(line):
             at = found.setdefault("at", at)
-            entries.append({"offset": offset, **found, **_find_edits(found)})
+            entries.append({"offset": offset, **found, **_describe_tool(found)})
         offset += len(line)
     return tuple(entries), offset
 
 
-def _find_edits(entry: LogEntry) -> LogEntry:
-    """Return the file edits of a tool call, for rendering."""
-    edits = find_edits(entry.get("input")) if entry["type"] == "tool_used" else []
-    return {"edits": edits} if edits else {}
+def _describe_tool(entry: LogEntry) -> LogEntry:
+    """Return the verb of a tool call and its file edits, for rendering."""
+    if entry["type"] != "tool_used":
+        return {}
+    edits, verb = find_edits(entry.get("input")), find_verb(str(entry.get("tool", "")))
+    return {"verb": verb, "edits": edits} if edits else {"verb": verb}
 
 
 def _decode_entry(line: bytes) -> LogEntry | None:

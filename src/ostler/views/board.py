@@ -8,12 +8,15 @@ from msgspec import Struct
 
 from ostler.clock import format_rfc3339
 from ostler.errors import Code
+from ostler.model.needs import URGENT
 from ostler.model.status import TaskStatus
 from ostler.model.usage import Usage
 from ostler.model.warning import describe_warnings
+from ostler.views.accept import AcceptChoice
 from ostler.views.groups import GROUPS, Group, group_of
 from ostler.views.lanes import Lane
 from ostler.views.next_step import Asks, advise, situation_of
+from ostler.views.result import ChangeSize, GateTick, tick_gates
 from ostler.views.task import PhaseView, TaskView
 
 _S = TaskStatus
@@ -48,13 +51,23 @@ class BoardRow(Struct, frozen=True, kw_only=True):
     step: str | None
     waits_for: tuple[str, ...]
     not_before: str | None
+    queued_at: str | None  # the time that counts for its place in the queue; null: of its creation
     activity: str  # the last action of a running task
     since: str | None  # when a run claimed it
     tokens: int  # includes the running attempt
     asks: Asks | None  # the decision that a person can make
     next_step: str  # the commands to type
     result: str | None  # a pull request, a document's path, or the branch
+    output_path: str | None = None  # the document that it writes
     held: bool = False  # a proposal that waits for a person
+    verdicts: str = ""  # what the gates decided about the last commit
+    can_undo: bool = False  # its last approval or request can be taken back
+    requested: str | None = None  # how a person asked to publish the work: merge, pr or rebase
+    pr_url: str | None = None
+    published_into: str | None = None  # the branch that has the work, or the base of its pull request
+    diffstat: ChangeSize | None = None  # of completed and of waiting work; null: no commit, or it is gone
+    gates: tuple[GateTick, ...] = ()  # of the same tasks
+    accept: tuple[AcceptChoice, ...] = ()  # what can be done with completed work
 
 
 class Counts(Struct, frozen=True):
@@ -65,6 +78,7 @@ class Counts(Struct, frozen=True):
     waiting: int = 0
     done: int = 0
     ended: int = 0
+    paused: int = 0  # by a person; they wait for nothing
 
 
 class BoardView(Struct, frozen=True, kw_only=True):
@@ -80,11 +94,12 @@ def view_row(view: TaskView, lane: Lane | None) -> BoardRow:
     """Return the row of a task; `lane` is its activity while it runs."""
     advice = advise(situation_of(view))
     live = lane if view.status is _S.IN_PROGRESS else None
+    group = group_of(view.status)
     return BoardRow(
         id=view.id,
         title=view.title,
         status=view.status,
-        group=group_of(view.status),
+        group=group,
         weight=view.weight,
         priority=view.priority,
         phase=view.phase,
@@ -102,13 +117,21 @@ def view_row(view: TaskView, lane: Lane | None) -> BoardRow:
         step=view.step,
         waits_for=view.waits_for,
         not_before=view.not_before,
+        queued_at=view.queued_at,
         activity=live.activity if live else "",
         since=format_rfc3339(live.since) if live else None,
         tokens=view.usage.total + (live.live.total if live else 0),
         asks=advice.asks,
         next_step=advice.text,
-        result=(view.pr_url or view.output_path or view.branch) if group_of(view.status) == "done" else None,
+        result=(view.pr_url or view.output_path or view.branch) if group == "done" else None,
+        output_path=view.output_path,
         held=view.held,
+        verdicts=view.verdicts.text if view.verdicts else "",
+        can_undo=view.can_undo,
+        requested=view.requested,
+        pr_url=view.pr_url,
+        published_into=view.published_into,
+        gates=tick_gates(view) if group == "done" else (),
     )
 
 
@@ -118,12 +141,17 @@ def _mark(view: TaskView, phase: PhaseView) -> PhaseMark:
     return PhaseMark(phase.id, "running" if runs else phase.status)
 
 
-def view_counts(counts: Mapping[str, int], left: int) -> Counts:
-    """Return the counts by group; `left` tasks in progress have no active run and count as waiting."""
+def view_counts(counts: Mapping[str, int], left: int, needs: Mapping[str, int]) -> Counts:
+    """Return the counts by group; `left` tasks in progress have no active run and count as waiting.
+
+    `needs` are the numbers of tasks by what they need from a person: a failed task needs one too.
+    """
     found = dict.fromkeys(GROUPS, 0)
     for status, count in counts.items():
         found[group_of(status)] += count
-    return Counts(**found | {"running": found["running"] - left, "waiting": found["waiting"] + left})
+    urgent = sum(needs.get(kind, 0) for kind in URGENT)
+    found |= {"running": found["running"] - left, "waiting": found["waiting"] + left, "needs_you": urgent}
+    return Counts(**found, paused=needs.get("paused", 0))
 
 
 def statuses_of(group: Group | None, named: Iterable[str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from ostler.model.event import FeedEvent
 from ostler.model.sandbox import describe_refusal
+from ostler.views.tool_verb import find_verb
 
 _TEXTS = {
     "task_created": "created",
@@ -48,6 +49,7 @@ _TEXTS = {
     "model_cooldown": "{message}, the last one {code}",
     "provider_unavailable": "{model} is not called: {error}",
     "retries_used_up": "{message}",
+    "review_sent": "{verdict}: {text}",
     "review_reminded": "{phase} waits for you: {message}",
     "task_held": "waits for you: {error}",
 }
@@ -69,8 +71,9 @@ def describe_fields(fields: Mapping[str, Any]) -> str:
     """Return an event as text, from its fields as in the JSON of the feed."""
     kind = str(fields["type"])
     if kind == "tool_used":
-        denied = "denied: " if fields.get("denied") else ""
-        return f"{denied}{fields['tool']} {fields.get('detail') or ''}".strip()
+        # A rule of permissions names the tool, not what it does.
+        what = f"denied: {fields['tool']}" if fields.get("denied") else find_verb(fields["tool"])
+        return f"{what} {fields.get('detail') or ''}".strip()
     if kind == "access_refused":
         return describe_refusal(fields["kind"], fields["target"], fields.get("setting") or "")
     if kind == "session_replaced":

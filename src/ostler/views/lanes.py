@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ostler.model.todo import Todo
 from ostler.model.usage import Usage, add_cost
 from ostler.views.describe import describe_fields
 from ostler.views.feed import EventJson
@@ -57,6 +58,11 @@ class Lane(Struct, frozen=True):
     usage: Usage = Usage()  # of ended attempts
     live: Usage = Usage()  # of the running attempt
     cost_usd: float | None = None
+    attempt: int = 0  # the running one; 0: none
+    attempt_at: float = 0.0
+    executor: str = ""
+    model: str = ""
+    todos: tuple[Todo, ...] = ()  # of the agent, as it wrote them last
 
     @property
     def tokens(self) -> int:
@@ -64,11 +70,11 @@ class Lane(Struct, frozen=True):
 
 
 class Lanes:
-    """The running tasks, and the tasks that wait for a limit."""
+    """The running tasks, and the deferred tasks."""
 
     def __init__(self) -> None:
         self.lanes: dict[str, Lane] = {}
-        self.waiting: dict[str, float] = {}  # tasks that wait for a limit, with its end
+        self.waiting: dict[str, float] = {}  # deferred tasks, with the time at which they resume
 
     def apply(self, line: EventJson, at: float) -> None:
         """Apply one line of the feed."""
@@ -91,16 +97,22 @@ def _apply(lane: Lane, kind: str, line: EventJson, at: float) -> Lane:
             return _set_activity(lane, "", phase=line["phase"], iteration=line["iteration"])
         case "usage_reported":
             return replace(lane, live=lane.live + _usage(line))
+        case "todos_reported":
+            return replace(lane, todos=msgspec.convert(line["todos"], tuple[Todo, ...]))
         case "attempt_ended":
             cost = add_cost(lane.cost_usd, line.get("cost_usd"))
-            return replace(lane, usage=lane.usage + _usage(line), live=Usage(), cost_usd=cost)
+            return replace(lane, usage=lane.usage + _usage(line), live=Usage(), cost_usd=cost, attempt=0)
         case "wait_started":
             until = _time(line["until"]) if line.get("until") else None
             return _set_activity(lane, describe_fields(line), began=at, until=until, waits=True)
         case "step_progress":
             log, files = line.get("log", ""), line.get("files", 0)
             return _set_activity(lane, describe_fields(line), began=at, log=log, files=files)
-        case "wait_ended" | "attempt_started" | "task_started":
+        case "attempt_started":
+            lane = _set_activity(lane, "") if lane.began else lane
+            number, agent, model = line["number"], line.get("executor", ""), line.get("model", "")
+            return replace(lane, attempt=number, attempt_at=at, executor=agent, model=model)
+        case "wait_ended" | "task_started":
             return _set_activity(lane, "") if lane.began else lane
         case _ if kind in _SHOWN:
             return _set_activity(lane, describe_fields(line))

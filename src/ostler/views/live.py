@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from threading import Lock
 
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sql_journal import SqlJournal
 from ostler.views.feed import feed_json
 from ostler.views.lanes import Lane, Lanes
 
@@ -20,7 +20,7 @@ class Live:
         self._lanes = Lanes()
         self._position = -1
 
-    def lanes(self, journal: SqliteJournal) -> Mapping[str, Lane]:
+    def lanes(self, journal: SqlJournal) -> Mapping[str, Lane]:
         """Return the running tasks by id, after reading the feed to its end."""
         with self._lock:
             self._skip_old_lines(journal)
@@ -30,7 +30,7 @@ class Live:
                 self._position = lines[-1].position
             return dict(self._lanes.lanes)
 
-    def _skip_old_lines(self, journal: SqliteJournal) -> None:
+    def _skip_old_lines(self, journal: SqlJournal) -> None:
         """Restart at the oldest claim of a running task if the feed is far ahead."""
         newest = journal.position()
         if self._position >= 0 and newest - self._position < _FAR:

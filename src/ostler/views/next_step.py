@@ -35,7 +35,7 @@ _STEPS: dict[TaskStatus, str] = {
     _S.ABANDONED: "ostler retry {id}",
     _S.BLOCKED: "ostler log {id}   and then   ostler resume {id} -m TEXT",
     _S.PAUSED: "ostler resume {id}   with -m TEXT to answer",
-    _S.NEEDS_REVIEW: f"ostler diff {{id}}   and then{_DECIDE}",
+    _S.NEEDS_REVIEW: f"ostler review {{id}}   or{_DECIDE}",
     _S.DEFERRED: "ostler run {id}   when the limit ends",
 }
 _ASKS: dict[TaskStatus, Asks] = {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
+from pathlib import Path
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from ostler.clock import format_rfc3339
 from ostler.errors import Code
 from ostler.model.attempt import Attempt, Billing, CostSource, TaskRow
-from ostler.model.event import CallEnded, Verdict
+from ostler.model.event import CallEnded, Record, Verdict
 from ostler.model.ids import TaskId
 from ostler.model.limits.window_change import WindowChange
 from ostler.model.plan import MERGE, GateType
@@ -22,6 +23,9 @@ from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import Task
 from ostler.model.usage import Usage, add_cost
 from ostler.model.warning import LeftFiles, WarningDetail, describe_warnings
+from ostler.views.accept import AcceptChoice, ConflictView, view_conflict
+from ostler.views.groups import Section, section_of
+from ostler.views.verdicts import Verdicts, view_verdicts
 
 
 class GateView(Struct, frozen=True):
@@ -50,7 +54,7 @@ class PhaseView(Struct, frozen=True):
     iterations: int
     commit: str | None
     gate: GateView
-    retries: int = 0  # number of times that its gate sent the work back
+    retries: int = 0  # number of times that its gate or a person sent the work back
 
 
 class AttemptView(Struct, frozen=True):
@@ -111,6 +115,7 @@ class GivenView(Struct, frozen=True):
     budget_usd: float | None
     timeout_seconds: float | None
     max_retries: int | None
+    label: str | None = None  # of the workers that may run the task
 
 
 class TaskView(Struct, frozen=True, kw_only=True):
@@ -130,6 +135,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     builds_on: tuple[PredecessorView, ...] = ()
     commit: str | None
     worktree: str | None
+    host: str | None = None  # of the worker that claimed it last, on several machines
     output_path: str | None = None
     pr_url: str | None = None
     published_into: str | None = None  # the branch that has the work, or the base of its pull request
@@ -151,6 +157,7 @@ class TaskView(Struct, frozen=True, kw_only=True):
     after: tuple[str, ...] = ()
     waits_for: tuple[str, ...] = ()  # tasks of `after` that are not completed
     not_before: str | None = None
+    queued_at: str | None = None  # the time that counts for its place in the queue; null: of its creation
     pipeline: str | None = None  # the pipeline run of the task
     step: str | None = None  # the name of the step in that run
     proposed_by: str | None = None  # the task whose agent created it
@@ -166,6 +173,11 @@ class TaskView(Struct, frozen=True, kw_only=True):
     waiting: str | None = None  # what a running task waits for: a slot, memory, the next retry
     phases: tuple[PhaseView, ...]
     gates: tuple[NamedGateView, ...] = ()  # of the final commit: those that are no phase, and "merge"
+    verdicts: Verdicts | None = None  # of the gates about the last commit; null without a commit
+    conflict: ConflictView | None = None  # that blocks the task; null in lists
+    can_undo: bool = False  # its last approval or request can be taken back
+    requested: str | None = None  # how a person asked to publish the work: merge, pr or rebase
+    accept: tuple[AcceptChoice, ...] = ()  # what can be done with completed work; empty in lists
     pending_settings: tuple[str, ...] = ()  # looser settings that the task does not use yet
     attempts: tuple[AttemptView, ...] = ()
 
@@ -177,17 +189,21 @@ def view_task(
     unmet: tuple[TaskId, ...] = (),
     login: str = "",
     calls: Mapping[str, CallEnded] | None = None,
+    locate: Callable[[str], Path] = Path,
+    records: Iterable[Record] = (),
 ) -> TaskView:
     """Return the view of a task.
 
     `abandoned`: the run of a task in progress has died, and the next run resumes the task. `unmet` are the
     tasks that must be completed first. `login` logs in to the agent that refused the task. `calls` are the
-    calls that ended, by their step.
+    calls that ended, by their step. `locate` returns the path of a recorded worktree. `records` are those of
+    the task, of which the last failure names the files with conflicts.
     """
     state = decode_state(row)
     confined = next((one for one in reversed(attempts) if one.sandbox), state)
     alive = state.status is TaskStatus.IN_PROGRESS and not abandoned
     last = {one.step: one for one in attempts}
+    worktree = str(locate(state.worktree)) if state.worktree else None
     return TaskView(
         id=state.task,
         title=state.title,
@@ -201,7 +217,8 @@ def view_task(
         target=state.target,
         builds_on=tuple(PredecessorView(one.task, one.commit, one.merged) for one in state.predecessors),
         commit=state.commit,
-        worktree=state.worktree,
+        worktree=worktree,
+        host=state.host or None,
         output_path=state.output,
         pr_url=state.pr_url,
         published_into=state.published_into or None,
@@ -222,6 +239,7 @@ def view_task(
         after=state.after,
         waits_for=() if state.status in TERMINAL else unmet,
         not_before=_time(state.not_before),
+        queued_at=_time(state.queued_at),
         pipeline=state.pipeline.run if state.pipeline else None,
         step=state.pipeline.step if state.pipeline else None,
         proposed_by=state.proposed_by or None,
@@ -234,6 +252,10 @@ def view_task(
         removed_at=_time(state.removed_at),
         phases=tuple(_phase(state, index) for index in range(len(state.phases))),
         gates=_named_gates(state),
+        verdicts=view_verdicts(state),
+        conflict=view_conflict(state, records, worktree),
+        can_undo=state.undoable is not None,
+        requested=state.requested_publishing if state.status not in TERMINAL else None,
         attempts=tuple(
             _attempt(
                 attempt,
@@ -243,6 +265,16 @@ def view_task(
             for attempt in attempts
         ),
     )
+
+
+def section_of_view(view: TaskView) -> Section:
+    hidden = view.archived_at or view.purged_at
+    return section_of(view.status, view.code, needs_nobody=view.cancel_requested or hidden is not None)
+
+
+def find_calls(records: Iterable[Record]) -> dict[str, CallEnded]:
+    """Return the calls of a task that ended, by their step."""
+    return {one.step: one.event for one in records if isinstance(one.event, CallEnded)}
 
 
 def add_refused(view: TaskView, refused: tuple[RefusedAccess, ...]) -> TaskView:
@@ -255,7 +287,7 @@ def add_given(view: TaskView, task: Task) -> TaskView:
     """Return the view with what the task sets for its agents."""
     names = (task.executor or None, task.model or None, task.tier or None, task.feature or None)
     limits = (task.budget_usd, task.timeout_seconds, task.max_retries)
-    return replace(view, given=GivenView(task.role, *names, task.tags, *limits))
+    return replace(view, given=GivenView(task.role, *names, task.tags, *limits, task.label or None))
 
 
 def as_json(view: TaskView, attempts: bool = True) -> dict[str, object]:
@@ -286,7 +318,7 @@ def _phase(state: State, index: int) -> PhaseView:
     status = phase.status
     if index == state.phase and state.status in (TaskStatus.FAILED, TaskStatus.QUARANTINED):
         status = "failed"  # the core keeps it open for a retry
-    return PhaseView(phase.id, status, phase.iterations, phase.commit, gate, phase.retries)
+    return PhaseView(phase.id, status, phase.iterations, phase.commit, gate, phase.returns)
 
 
 def _named_gates(state: State) -> tuple[NamedGateView, ...]:
@@ -319,6 +351,7 @@ def _attempt(attempt: Attempt, alive: bool, call: CallEnded | None) -> AttemptVi
     """Return the view of an attempt; one without an end is interrupted unless it is still running."""
     if attempt.status == "running" and not alive:
         attempt = replace(attempt, status="interrupted", code=Code.INTERRUPTED)
+    ended = None if attempt.status == "running" else call  # a resumed call has the end of its earlier attempt
     return AttemptView(
         number=attempt.number,
         phase=attempt.phase,
@@ -343,6 +376,6 @@ def _attempt(attempt: Attempt, alive: bool, call: CallEnded | None) -> AttemptVi
         sandbox=attempt.sandbox,
         permissions=attempt.permissions or None,
         template=attempt.template or None,
-        verdict=call.verdict if call else None,
-        reason=call.message if call else "",
+        verdict=ended.verdict if ended else None,
+        reason=ended.message if ended else "",
     )

@@ -1,9 +1,10 @@
-"""The address of a project's server, and how a second `ostler serve` finds the first."""
+"""The file with the address of a server, by which a second `ostler serve` finds the first."""
 
 from __future__ import annotations
 
 import http.client
 import socket
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,8 +15,13 @@ from ostler.config.settings import LOOPBACK_HOSTS
 from ostler.errors import UsageError
 from ostler.files.atomic import write_atomic
 from ostler.files.layout import Layout
+from ostler.files.user_state import find_user_state
 
+FILE_NAME = "server.json"
+PROJECT_PREFIX = "/p/"  # of the paths of a project in a server of several
 _SECONDS = 3.0
+_BACKLOG = 256
+_SEND_BUFFER = 64 * 1024
 
 
 class ServerAddress(Struct, frozen=True):
@@ -40,30 +46,51 @@ def listen(host: str, port: int) -> socket.socket:
             f"use one of {', '.join(LOOPBACK_HOSTS)}; for remote access use an SSH tunnel",
         )
     family = socket.AF_INET6 if host == "::1" else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=128)
+    listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    # Each connection inherits it; the default is megabytes for every client that does not read.
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+    # Also inherited. asyncio sets it only for sockets with an explicit protocol number; without it a body
+    # that follows its header waits up to 40 ms for an acknowledgement.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
-def write_address(layout: Layout, listening: ServerAddress) -> None:
+def address_file(layout: Layout) -> Path:
+    """Return the file of a project's server."""
+    return layout.view / FILE_NAME
+
+
+def find_user_address_file(environ: Mapping[str, str]) -> Path | None:
+    """Return the file of the server of all projects of the user; None without a home directory."""
+    state = find_user_state(environ)
+    return state / FILE_NAME if state else None
+
+
+def write_address(file: Path, listening: ServerAddress) -> None:
     """Write the address to a file that only the user can read."""
-    write_atomic(_path(layout), msgspec.json.encode(listening))
+    write_atomic(file, msgspec.json.encode(listening))
 
 
-def remove_address(layout: Layout, listening: ServerAddress) -> None:
+def remove_address(file: Path, listening: ServerAddress) -> None:
     """Remove the file, unless another server has replaced it."""
-    if _read(layout) == listening:
+    if _read(file) == listening:
         with suppress(OSError):
-            _path(layout).unlink()
+            file.unlink()
 
 
-def request_one_time_url(layout: Layout, port: int | None, runs_tasks: bool) -> str | None:
-    """Return a new one-time URL of the project's running server; None when no suitable one runs."""
-    server = _read(layout)
+def request_one_time_url(file: Path, port: int | None, runs_tasks: bool, project: str = "") -> str | None:
+    """Return a new one-time URL of the running server of a file; None when no suitable one runs.
+
+    `project` is the name of one in a server of several, whose page the URL opens.
+    """
+    server = _read(file)
     if server is None or port not in (None, server.port) or (runs_tasks and not server.runs_tasks):
         return None
     connection = http.client.HTTPConnection(server.host, server.port, timeout=_SECONDS)
     headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
+    prefix = f"{PROJECT_PREFIX}{project}" if project else ""
     try:
-        connection.request("POST", "/api/v1/keys", b"{}", headers)
+        connection.request("POST", f"{prefix}/api/v1/keys", b"{}", headers)
         url = str(msgspec.json.decode(connection.getresponse().read())["url"])
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
         return None
@@ -73,12 +100,8 @@ def request_one_time_url(layout: Layout, port: int | None, runs_tasks: bool) -> 
     return url if ours and url.isprintable() else None
 
 
-def _path(layout: Layout) -> Path:
-    return layout.view / "server.json"
-
-
-def _read(layout: Layout) -> ServerAddress | None:
+def _read(file: Path) -> ServerAddress | None:
     try:
-        return msgspec.json.decode(_path(layout).read_bytes(), type=ServerAddress)
+        return msgspec.json.decode(file.read_bytes(), type=ServerAddress)
     except (OSError, msgspec.DecodeError):
         return None

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from ostler import __version__
-from ostler.web.responses import Attachment, ErrorView
+from ostler.project.reviews.images import IMAGE_TYPES
+from ostler.web.responses import SAVED_TYPE, SHOWN_TYPE, Attachment, ErrorView, Inline
 from ostler.web.route import Route, Signature
 
 _PARAMETER = re.compile(r"\{(\w+)(?::(\w+))?\}")
@@ -22,17 +23,18 @@ _ERRORS = {
     "404": "Not found",
     "409": "The current state does not allow it",
     "413": "The body is too large",
-    "415": "The body is not JSON",
+    "415": "The body is not JSON, or the file cannot be shown",
     "421": "Wrong host name",
 }
+_BYTES = (Attachment, Inline)
 _POST_ERRORS = ("403", "413", "415")
 
 Document = dict[str, Any]
 Schemas = dict[Any, Document]
 
 
-def make_openapi(routes: Iterable[Route], base: str) -> Document:
-    """Return the document, version 3.1."""
+def make_openapi(routes: Iterable[Route], base: str, prefix: str = "") -> Document:
+    """Return the document, version 3.1; `prefix` is the one of a project in a server of several."""
     signatures = [(route, route.signature) for route in routes]
     kinds = {kind for _, one in signatures for kind in (one.query, one.body, one.answer) if _is_value(kind)}
     ordered = sorted((*kinds, ErrorView), key=lambda kind: kind.__name__)
@@ -47,6 +49,7 @@ def make_openapi(routes: Iterable[Route], base: str) -> Document:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Ostler", "version": __version__},
+        **({"servers": [{"url": prefix}]} if prefix else {}),
         "paths": paths,
         "components": {
             "schemas": components,
@@ -57,7 +60,7 @@ def make_openapi(routes: Iterable[Route], base: str) -> Document:
 
 
 def _is_value(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Struct) and kind is not Attachment
+    return isinstance(kind, type) and issubclass(kind, Struct) and kind not in _BYTES
 
 
 def _operation(
@@ -69,7 +72,7 @@ def _operation(
         "parameters": [*_names(route.path), *_query(components[signature.query.__name__])],
         "responses": {
             str(route.status): _answer(signature.answer, schemas_by_type),
-            **_errors(route, schemas_by_type),
+            **_errors(route, signature, schemas_by_type),
         },
     }
     if route.writes:
@@ -106,14 +109,17 @@ def _answer(answer: Any, schemas_by_type: Schemas) -> Document:
     if answer is None:
         return {"description": "Events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
     if answer is Attachment:
-        return {"description": "A file", "content": {"application/octet-stream": {}}}
+        types = (SAVED_TYPE, SHOWN_TYPE.partition(";")[0])
+        return {"description": "A file", "content": {kind: {} for kind in types}}
+    if answer is Inline:
+        return {"description": "A file of one of these types", "content": {kind: {} for kind in IMAGE_TYPES}}
     return {"description": "The result", "content": {"application/json": {"schema": schemas_by_type[answer]}}}
 
 
-def _errors(route: Route, schemas_by_type: Schemas) -> Document:
+def _errors(route: Route, signature: Signature, schemas_by_type: Schemas) -> Document:
     content = {"application/json": {"schema": schemas_by_type[ErrorView]}}
     return {
         status: {"description": description, "content": content}
         for status, description in _ERRORS.items()
-        if route.writes or status not in _POST_ERRORS
+        if route.writes or status not in _POST_ERRORS or (signature.answer is Inline and status == "415")
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar, cast
 
@@ -12,12 +13,16 @@ from starlette.requests import Request
 from ostler.config.expect import explain_invalid, find_problem, nearest
 from ostler.config.settings import NotNegative, PositiveSeconds
 from ostler.errors import UsageError
+from ostler.model.needs import Need
 from ostler.model.task import PriorityName, Weight
 from ostler.store.listing import Sort
 from ostler.views.cost.series import Bucket, SeriesBy
 from ostler.views.cost.summary import GroupBy
 from ostler.views.groups import Group
 from ostler.web.guard import BODY_LIMIT, too_large
+from ostler.web.responses import RequestError
+
+_BODY_SECONDS = 30.0
 
 Position = Annotated[int, Meta(ge=0, le=2**53)]
 Line = Annotated[str, Meta(max_length=2000)]
@@ -43,6 +48,20 @@ class TasksQuery(Query, frozen=True):
     sort: Sort = "updated"
     after: Line = ""  # the `next` of the previous page
     limit: Annotated[int, Meta(ge=1, le=500)] = 100
+
+
+class ActionQuery(Query, frozen=True):
+    waiting_since: Line = ""  # of the task when it was read: 409 if its status has changed since then
+
+
+class InboxQuery(Query, frozen=True):
+    kind: Need | None = None  # null: all kinds but the tasks that a person paused
+    status: Line = ""  # separated by commas
+    q: Line = ""
+    pipeline: Line = ""
+    priority: PriorityName | None = None
+    after: Line = ""  # the `next` of the previous page of this kind
+    limit: Annotated[int, Meta(ge=1, le=200)] = 50  # of each kind
 
 
 class EventsQuery(Query, frozen=True):
@@ -72,6 +91,30 @@ class SeriesQuery(Query, frozen=True):
     since: Line = ""
 
 
+class ChangesQuery(Query, frozen=True):
+    since: Position = 0  # number of a review; 0: since the base
+
+
+class PatchQuery(Query, frozen=True):
+    since: Position = 0
+    head: Annotated[
+        str,
+        Meta(
+            pattern=r"^[0-9a-f]{0,64}\Z",
+            description="The `head` of the list of changes, for the patch of exactly that work.",
+        ),
+    ] = ""
+    path: Annotated[str, Meta(max_length=4096)] = ""  # empty: all files
+
+
+class FileQuery(Query, frozen=True):
+    shown: bool = False  # a text is shown in the browser instead of saved
+
+
+class DocumentQuery(Query, frozen=True):
+    version: Annotated[str, Meta(pattern=r"^[0-9a-f]{0,64}\Z")] = ""  # empty: the current one
+
+
 class NewTask(Body, frozen=True):
     title: Annotated[str, Meta(min_length=1, max_length=200, pattern=r"\S")]
     body: str = ""
@@ -86,6 +129,7 @@ class NewTask(Body, frozen=True):
     budget_usd: Dollars | None = None
     timeout_seconds: PositiveSeconds | None = None  # of one attempt
     max_retries: NotNegative | None = None  # on one model
+    label: Line = ""  # only workers with this label run it
     hold: bool = False  # pause it at once
 
 
@@ -114,10 +158,14 @@ def read_query(kind: type[T], values: Mapping[str, str]) -> T:
 async def read_body(kind: type[T], request: Request) -> T:
     """Return the JSON body of a request."""
     data = bytearray()
-    async for chunk in request.stream():
-        data += chunk
-        if len(data) > BODY_LIMIT:
-            raise too_large()
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for chunk in request.stream():
+                data += chunk
+                if len(data) > BODY_LIMIT:
+                    raise too_large()
+    except TimeoutError:
+        raise RequestError(408, f"the body took longer than {_BODY_SECONDS:.0f} s", "send it again") from None
     return decode_body(kind, bytes(data) or b"{}")
 
 

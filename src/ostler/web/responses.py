@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import traceback
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from urllib.parse import quote
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
-from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from ostler.errors import CODES, Code, Origin, OstlerError, Problem, UsageError, is_host_failure
@@ -47,7 +46,7 @@ class RequestError(UsageError):
 
 def to_response(error: Exception, state: Path) -> Response:
     """Return the response for an error; a bug is also written to bugs.log."""
-    shown = error if isinstance(error, OstlerError) else to_machine_error(error) or _bug(error, state)
+    shown = error if isinstance(error, OstlerError) else to_machine_error(error) or record_bug(error, state)
     return error_response(status_of(shown), shown)
 
 
@@ -55,15 +54,6 @@ def error_response(status: int, error: OstlerError) -> Response:
     problems = error.problems or UNSET
     body = ErrorView(code=error.code, message=error.message, hint=error.hint, problems=problems)
     return Response(msgspec.json.encode(body), status, media_type="application/json")
-
-
-def page_response(status: int, error: OstlerError) -> Response:
-    """Return the error as a page for a browser."""
-    paragraphs = "".join(
-        f"<p>{html.escape(text[:1].upper() + text[1:])}.</p>" for text in (error.message, error.hint) if text
-    )
-    head = "<!doctype html><html lang=en><meta charset=utf-8><title>Ostler</title><h1>Ostler</h1>"
-    return HTMLResponse(f"{head}{paragraphs}</html>\n", status)
 
 
 def status_of(error: OstlerError) -> int:
@@ -75,7 +65,8 @@ def status_of(error: OstlerError) -> int:
     return 500 if CODES[error.code].origin is Origin.OURS or is_host_failure(error.code) else 409
 
 
-def _bug(error: Exception, state: Path) -> OstlerError:
+def record_bug(error: Exception, state: Path) -> OstlerError:
+    """Write a bug to bugs.log of this directory; return the error to show."""
     log = state / "bugs.log"
     text = redact_text("".join(traceback.format_exception(error)))
     with os.fdopen(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a") as file:
@@ -86,6 +77,8 @@ def _bug(error: Exception, state: Path) -> OstlerError:
 
 
 _CHUNK = 256 * 1024
+_LOOKS_BINARY = 8000  # bytes that are searched for a zero byte
+SAVED_TYPE, SHOWN_TYPE = "application/octet-stream", "text/plain; charset=utf-8"
 
 
 class Attachment(Struct, frozen=True):
@@ -93,17 +86,37 @@ class Attachment(Struct, frozen=True):
 
     file: BinaryIO
     name: str
+    shown: bool = False  # as text in the browser, if it is one
 
     def response(self) -> Response:
-        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(self.name, safe='')}"}
-        return _Sending(self.file, headers)
+        shown = self.shown and self._is_text()
+        how = "inline" if shown else "attachment"
+        headers = {"Content-Disposition": f"{how}; filename*=UTF-8''{quote(self.name, safe='')}"}
+        return _Sending(self.file, headers, SHOWN_TYPE if shown else SAVED_TYPE)
+
+    def _is_text(self) -> bool:
+        """Return whether the beginning has no zero byte, as git does."""
+        head = self.file.read(_LOOKS_BINARY)
+        self.file.seek(0)
+        return b"\0" not in head
+
+
+class Inline(Struct, frozen=True):
+    """Bytes that a browser shows itself, with a fixed type."""
+
+    data: bytes
+    media_type: str
+    headers: dict[str, str] = {}
+
+    def response(self) -> Response:
+        return Response(self.data, headers=self.headers, media_type=self.media_type)
 
 
 class _Sending(StreamingResponse):
     """A response that always closes its file."""
 
-    def __init__(self, file: BinaryIO, headers: dict[str, str]) -> None:
-        super().__init__(_chunks(file), headers=headers, media_type="application/octet-stream")
+    def __init__(self, file: BinaryIO, headers: dict[str, str], media_type: str) -> None:
+        super().__init__(_chunks(file), headers=headers, media_type=media_type)
         self._file = file
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -111,12 +124,12 @@ class _Sending(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-def attach(root: Path, relative: str) -> Attachment:
-    """Return a regular file below root; raise 404 when there is none."""
+def attach(root: Path, relative: str, *, shown: bool = False) -> Attachment:
+    """Return a regular file below root, which a browser may show as text; raise 404 when there is none."""
     file = open_file(root, relative)
     if file is None:
         raise _missing(relative)
-    return Attachment(file, relative.rpartition("/")[2])
+    return Attachment(file, relative.rpartition("/")[2], shown)
 
 
 def _missing(relative: str) -> RequestError:

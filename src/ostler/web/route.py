@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Generic, TypeVar, get_args, get_type_hints
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar, get_args, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -11,10 +12,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
-from ostler.project.project import Project
+from ostler.web.guard import CALLER
+from ostler.web.keys import Caller
 from ostler.web.requests import read_body, read_query
-from ostler.web.responses import Attachment, to_response
-from ostler.web.site import Site
+from ostler.web.responses import Attachment, Inline, to_response
 
 Q = TypeVar("Q")
 B = TypeVar("B")
@@ -30,10 +31,24 @@ class RequestParts(Struct, Generic[Q, B], frozen=True):
     path: Mapping[str, Any]
     query: Q
     body: B
+    caller: Caller = Caller()
 
 
-Handler = Callable[[Site, Project, RequestParts[Any, Any]], object]
-Stream = Callable[[Site, Request, Any], Awaitable[Response]]
+Handler = Callable[[Any, Any, RequestParts[Any, Any]], object]  # of a Site, its project and a request
+Stream = Callable[[Any, Request, Any], Awaitable[Response]]
+
+
+class Backend(Protocol):
+    """What the routes of an API act on: a site."""
+
+    @property
+    def bugs(self) -> Path:
+        """The directory of bugs.log."""
+        ...
+
+    async def call(self, act: Handler, request: RequestParts[Any, Any], *, slow: bool = False) -> object:
+        """Call a handler."""
+        ...
 
 
 class Signature(Struct, frozen=True):
@@ -74,29 +89,29 @@ class Route(Struct, frozen=True):
         return Signature(query, body, hints["return"])
 
 
-def starlette_route(route: Route, site: Site, base: str) -> StarletteRoute:
+def starlette_route(route: Route, backend: Backend, base: str) -> StarletteRoute:
     """Return the route for starlette."""
     signature = route.signature
 
     async def answer(request: Request) -> Response:
         try:
-            return await _answer(route, signature, site, request)
+            return await _answer(route, signature, backend, request)
         except ClientDisconnect:
             return Response(status_code=499)
         except Exception as error:  # noqa: BLE001  (the only place that turns errors into responses)
-            return to_response(error, site.layout.view)
+            return to_response(error, backend.bugs)
 
     return StarletteRoute(base + route.path, answer, methods=[route.method], name=route.name)
 
 
-async def _answer(route: Route, signature: Signature, site: Site, request: Request) -> Response:
+async def _answer(route: Route, signature: Signature, backend: Backend, request: Request) -> Response:
     query = read_query(signature.query, request.query_params)
     if route.stream is not None:
-        return await route.stream(site, request, query)
+        return await route.stream(backend, request, query)
     assert route.handler is not None
     body = await read_body(signature.body, request) if route.writes else Empty()
-    parts = RequestParts(request.path_params, query, body)
-    found = await site.run_in_thread(route.handler, parts, slow=route.slow)
-    if isinstance(found, Attachment):
+    parts = RequestParts(request.path_params, query, body, request.scope[CALLER])
+    found = await backend.call(route.handler, parts, slow=route.slow)
+    if isinstance(found, Attachment | Inline):
         return found.response()
     return Response(msgspec.json.encode(found), route.status, media_type="application/json")

@@ -39,7 +39,7 @@ from ostler.model.notice import (
     WaitStarted,
     WorkAdjusted,
 )
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite.journal import SqliteJournal
 from ostler.testing.fake_agent import fake_agent
 from world import World, wait_until
 

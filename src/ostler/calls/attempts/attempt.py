@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.attempts.base_call import create_base_call, identity_variables
-from ostler.calls.attempts.journal import AttemptJournal, create_notices
+from ostler.calls.attempts.journal import AttemptJournal
 from ostler.calls.attempts.kept_answer import (
     AnswerPlaces,
     delete_kept_answer,
@@ -20,13 +20,16 @@ from ostler.calls.attempts.kept_answer import (
 )
 from ostler.calls.attempts.liveness import LivenessMonitor
 from ostler.calls.attempts.provider_wait import ProviderWait
-from ostler.calls.attempts.result import bill_once, end_at_budget, redact_event, redact_result
+from ostler.calls.attempts.recorder import EventRecorder
+from ostler.calls.attempts.result import bill_once, end_at_budget, redact_result
 from ostler.calls.attempts.running import RunningAttempts
 from ostler.calls.attempts.session import AgentSession, find_session_cost, find_session_usage
+from ostler.calls.attempts.tool_detail import make_shortener
 from ostler.calls.attempts.transcript import AttemptFiles
 from ostler.calls.attempts.wait_report import WaitReport
 from ostler.calls.attempts.window_changes import WindowChanges
 from ostler.calls.models.slots import Slot
+from ostler.calls.prompts import BuiltOnce
 from ostler.calls.request import CallOutcome, CallRequest
 from ostler.calls.sandbox.agent import (
     AgentSandbox,
@@ -63,7 +66,6 @@ from ostler.model.limits.window import ReportedWindow
 from ostler.model.model_config import ModelConfig
 from ostler.model.notice import AgentIdle, Notice
 from ostler.model.usage import Usage
-from ostler.process.sweep import kill_marked_processes
 
 
 class AttemptSpec(Struct, frozen=True):
@@ -74,11 +76,16 @@ class AttemptSpec(Struct, frozen=True):
     executor: Executor
     session: AgentSession
     prompt: str
-    fresh_prompt: str  # sent instead when the session is lost; empty if the session is new
+    fresh_prompt: BuiltOnce | None  # sent instead when the session is lost; None if the session is new
     slot: Slot
     on_event: OnEvent  # called after the event was recorded
     timeout_factor: float = 1.0
     running: RunningCost | None = None  # counts the answers that pass the proxy; None: they are not counted
+
+    @property
+    def built_prompt(self) -> str:
+        """The prompt that a new session got instead of the lost one; empty if none was built."""
+        return self.fresh_prompt.text if self.fresh_prompt else ""
 
     def add_to_session(self, usage: Usage) -> Usage:
         """Return the tokens of the whole session, with those of this attempt."""
@@ -125,14 +132,17 @@ class AttemptRunner:
 
     def notify(self, task: TaskId, notice: Notice) -> None:
         """Add a notice to the task's feed."""
-        self._journal.notify(task, self._clock.now(), [notice])
+        self._notify_all(task, [notice])
+
+    def _notify_all(self, task: TaskId, notices: Sequence[Notice]) -> None:
+        self._journal.notify(task, self._clock.now(), notices)
 
     async def stop_leftovers(self, request: CallRequest) -> str:
         """Kill the processes of attempts that never ended; return a note on that for the prompt, or ""."""
         running = [attempt for attempt in request.attempts if attempt.status == "running"]
         if running:
             markers = {self._marker(request.task, attempt.number) for attempt in running}
-            await asyncio.to_thread(kill_marked_processes, markers.__contains__)
+            await self._running.sweep.kill(markers)
         was_interrupted = any(
             attempt.step == request.key and attempt.status in ("running", "interrupted")
             for attempt in request.attempts
@@ -264,35 +274,35 @@ class AttemptRunner:
         observed: _Observed,
     ) -> CallResult:
         session_id, usage, has_started = attempt.session_id, Usage(), False
-        waits = self._report_waits(call, attempt)
+        waits, shorten = self._report_waits(call, attempt), make_shortener(call.cwd)
+        recorder = EventRecorder(files, partial(self._notify_all, attempt.task), spec.on_event)
 
         def on_event(event: AgentEvent) -> None:
             nonlocal session_id, usage, has_started
-            has_started = has_started or isinstance(event, SessionStarted)
-            if isinstance(event, SessionStarted) and event.session_id not in ("", session_id):
-                session_id = event.session_id
-                self._journal.set_session(attempt.task, attempt.number, session_id)
-                _report_session(spec, session_id)
             if isinstance(event, UsageReported):
                 usage += event.usage
-            if isinstance(event, SessionReplaced) and call.fresh_prompt and not event.resumed:
-                files.replace_prompt(call.fresh_prompt)
+            elif isinstance(event, SessionStarted):
+                has_started = True
+                if event.session_id not in ("", session_id):
+                    session_id = event.session_id
+                    self._journal.set_session(attempt.task, attempt.number, session_id)
+                    _report_session(spec, session_id)
+            elif isinstance(event, SessionReplaced) and not event.resumed and (prompt := spec.built_prompt):
+                files.replace_prompt(prompt)
             if waits:
                 waits.on_event(event)
             observed.windows.on_event(event)
-            event = redact_event(event)
-            files.write_event(event)
-            if notices := create_notices(event):
-                self._journal.notify(attempt.task, self._clock.now(), notices)
-            spec.on_event(event)
+            recorder.add(shorten(event))
 
         started = self._clock.monotonic()
         try:
             start = spec.executor.resume if attempt.resumed else spec.executor.spawn
-            async with open_agent_sandbox(self._describe_sandbox(spec, call, on_event)) as sandboxed:
-                observed.sandboxed = sandboxed
-                receive = sandboxed.on_event or on_event
-                return end_at_budget(await start(sandboxed.call, receive), spec.running)
+            with recorder:
+                async with open_agent_sandbox(self._describe_sandbox(spec, call, on_event)) as sandboxed:
+                    observed.sandboxed = sandboxed
+                    receive = sandboxed.on_event or on_event
+                    result = await start(sandboxed.call, receive)
+            return end_at_budget(result, spec.running)
         except asyncio.CancelledError:
             seconds = self._clock.monotonic() - started
             known = replace(observed.add_to(attempt), session_id=session_id, usage=usage)

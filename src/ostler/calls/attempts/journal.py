@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import Protocol, assert_never
 
+from ostler.executors.todos import find_todos
 from ostler.model.attempt import Attempt
 from ostler.model.call import (
     AccessRefused,
@@ -16,6 +17,8 @@ from ostler.model.call import (
     SessionReplaced,
     SessionStarted,
     TextReceived,
+    ThinkingReceived,
+    TodosReported,
     ToolDenied,
     ToolReturned,
     ToolUsed,
@@ -29,14 +32,18 @@ from ostler.model.notice import (
     Notice,
     ParseError,
     SessionReplacedNotice,
+    TodosReportedNotice,
     ToolUsedNotice,
     UsageNotice,
 )
+from ostler.model.usage import Usage
 from ostler.store.spending import SpentAmount, amount_of, day_start
+
+_UNNOTICED = (TextReceived, ToolReturned, ThinkingReceived)  # most events
 
 
 class AttemptJournal(Protocol):
-    """Records attempts; a GroupWriter is one."""
+    """Records attempts; a RunWriter is one."""
 
     @property
     def store_id(self) -> str: ...
@@ -85,15 +92,26 @@ class MemoryAttemptJournal:
         return sum((amount_of(one) for one in self.attempts if one.started_at >= since), SpentAmount())
 
 
-def create_notices(event: AgentEvent) -> tuple[Notice, ...]:
-    """Return what the feed records of an agent's event."""
+def create_notices(events: Iterable[AgentEvent]) -> list[Notice]:
+    """Return what the feed records of an agent's events; their usage is one sum, at the end."""
+    notices, usage = list[Notice](), Usage()
+    for event in events:
+        if isinstance(event, UsageReported):
+            usage += event.usage
+        elif not isinstance(event, _UNNOTICED):
+            notices += _create_notices(event)
+    return [*notices, UsageNotice(usage)] if usage != Usage() else notices
+
+
+def _create_notices(event: AgentEvent) -> tuple[Notice, ...]:
     match event:
         case ToolUsed(tool=tool, detail=detail):
-            return (ToolUsedNotice(tool, detail),)
+            todos = find_todos(tool, event.input)
+            return (ToolUsedNotice(tool, detail), *((TodosReportedNotice(todos),) if todos else ()))
+        case TodosReported(todos=todos):
+            return (TodosReportedNotice(todos),)
         case ToolDenied(tool=tool, detail=detail):
             return (ToolUsedNotice(tool, detail, denied=True),)
-        case UsageReported(usage=usage):
-            return (UsageNotice(usage),)
         case LineSkipped(detail=detail):
             return (ParseError(detail),)
         case SessionReplaced(session_id=session, resumed=resumed):
@@ -102,7 +120,9 @@ def create_notices(event: AgentEvent) -> tuple[Notice, ...]:
             return (AgentWarned(message),)
         case AccessRefused(kind=kind, target=target, setting=setting):
             return (AccessRefusedNotice(kind, target, setting),)
-        case SessionStarted() | TextReceived() | ToolReturned() | RetryReported() | LimitReported():
+        case SessionStarted() | TextReceived() | ThinkingReceived() | UsageReported():
+            return ()
+        case ToolReturned() | RetryReported() | LimitReported():
             return ()
         case _:
             assert_never(event)

@@ -1,7 +1,8 @@
 """An answer whose step is not recorded yet: kept in a file, so that no paid answer is lost.
 
 The file is written before the end of the attempt is recorded and deleted after the step is. If the run ends
-in between, the next run uses the file instead of calling the agent again.
+in between, the next run uses the file instead of calling the agent again. It is flushed together with the
+work of the agent, and after a restart of the machine it is not used: the work may be lost, or damaged.
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ from ostler.calls.attempts.journal import AttemptJournal
 from ostler.calls.attempts.transcript import write_answer
 from ostler.calls.request import CallOutcome, CallRequest
 from ostler.errors import OstlerError
-from ostler.files.atomic import make_private_dir, remake_private_dir, write_atomic
+from ostler.files.atomic import (
+    make_private_dir,
+    remake_private_dir,
+    sync_filesystem,
+    write_atomic,
+    write_projection,
+)
+from ostler.files.boot import read_boot_id
 from ostler.files.disk import to_disk_error
 from ostler.files.user_state import find_user_state
 from ostler.model.attempt import Attempt
@@ -35,6 +43,7 @@ class KeptAnswer(Struct, frozen=True):
     key: str  # of the step
     attempt: Attempt
     outcome: CallOutcome
+    boot: str = ""  # id of the boot since which it is valid; empty: of any, because the work is flushed too
 
 
 class AnswerPlaces(NamedTuple):
@@ -58,29 +67,37 @@ def keep_answer(request: CallRequest, ended: Attempt, outcome: CallOutcome, plac
     if not outcome.result.ok or not request.keeps_answer:
         return True
     clean = replace(outcome, prompt=redact_text(outcome.prompt))  # its other texts are clean already
-    data = msgspec.json.encode(KeptAnswer(request.key, ended, clean))
     # Not in a thread: a cancellation must not come between the answer and its file.
-    return _write(data, places)
+    return _write(KeptAnswer(request.key, ended, clean), places, Path(request.cwd))
 
 
-def _write(data: bytes, places: AnswerPlaces) -> bool:
+def _write(kept: KeptAnswer, places: AnswerPlaces, work: Path) -> bool:
     try:
         remake_private_dir(places.file.parent, places.file.parent.parent.parent)
-        write_atomic(places.file, data)
+        write_projection(places.file, msgspec.json.encode(replace(kept, boot=read_boot_id())))
     except OstlerError as error:
-        is_kept = _write_elsewhere(data, places.elsewhere)
+        is_kept = _write_elsewhere(replace(kept, boot=_flush_work(work)), places.elsewhere)
         where = f"kept in {places.elsewhere}" if is_kept else "kept in memory, until there is space"
         report_wait(f"{error.message}; the answer is {where}")
         return is_kept
     return True
 
 
-def _write_elsewhere(data: bytes, path: Path | None) -> bool:
+def _flush_work(work: Path) -> str:
+    """Flush the work, as the machine may be restarted until there is space; return the id of a valid boot."""
+    try:
+        sync_filesystem(work)
+    except OstlerError:
+        return read_boot_id()
+    return ""
+
+
+def _write_elsewhere(kept: KeptAnswer, path: Path | None) -> bool:
     if path is None:
         return False
     try:
         make_private_dir(path.parent)
-        write_atomic(path, data)
+        write_atomic(path, msgspec.json.encode(kept))
     except OstlerError:
         return False
     return True
@@ -122,9 +139,10 @@ def _delete(path: Path) -> None:
 def _find(request: CallRequest, places: AnswerPlaces) -> KeptAnswer | None:
     if not request.keeps_answer:
         return None
-    wanted = (request.task, request.key)
+    wanted, boots = (request.task, request.key), ("", read_boot_id())
     found = (_read(path) for path in places if path is not None)
-    return next((one for one in found if one is not None and (one.attempt.task, one.key) == wanted), None)
+    kept = (one for one in found if one is not None and (one.attempt.task, one.key) == wanted)
+    return next((one for one in kept if one.boot in boots), None)
 
 
 def _read(path: Path) -> KeptAnswer | None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Raw, Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
+from ostler.calls.attempts.result import RecordedEvents
 from ostler.clock import Now
 from ostler.errors import Code
 from ostler.model.attempt import Attempt, AttemptStatus
@@ -16,18 +17,20 @@ from ostler.model.call import (
     CallResult,
     LineSkipped,
     TextReceived,
+    ThinkingReceived,
     ToolReturned,
     ToolUsed,
     UsageReported,
 )
 from ostler.model.usage import Usage
 from ostler.process.transcript import Transcript
+from ostler.secrets.redact import to_json
 
 SCHEMA = "ostler.attempt-log/1"
 MAX_BYTES = 64 * 1024  # of a tool's input, and of its output
 MAX_TEXT_BYTES = 1024 * 1024  # of one message
-# A text of so many characters fits, whatever they are.
-_FITTING_CHARACTERS = MAX_BYTES // 4
+# The text of an entry of so many bytes fits: no text is longer than its JSON.
+_FITTING_BYTES = MAX_BYTES
 
 
 class _Started(Struct, frozen=True, tag="attempt_began"):
@@ -70,7 +73,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class AttemptLog:
-    """Writes the log of one attempt while it runs; each entry is written as one line in one write."""
+    """Writes the log of one attempt while it runs: whole lines, one for each entry."""
 
     def __init__(self, path: Path, attempt: Attempt, now: Now) -> None:
         self._file = Transcript(str(path))
@@ -88,24 +91,26 @@ class AttemptLog:
         )
         self._write(started)
 
-    def write_event(self, event: AgentEvent) -> None:
-        """Add an event of the agent; skipped lines are only in the raw transcript."""
-        match event:
-            case LineSkipped() | TextReceived(text=""):
-                return
-            case UsageReported(usage=usage):
-                self._usage += usage
-                self._write(event)
-            case ToolUsed(input=tool_input) if not _is_short_object(bytes(tool_input)):
-                self._write(replace(event, input=_as_text(bytes(tool_input))))
-            case ToolReturned(id=use, text=text, failed=failed) if len(text) > _FITTING_CHARACTERS:
-                kept = _truncate(text, MAX_BYTES)
-                self._write(event if kept == text else _TruncatedToolOutput(use, kept, failed))
-            case TextReceived(text=text) if len(text) > _FITTING_CHARACTERS:
-                kept = _truncate(text, MAX_TEXT_BYTES)
-                self._write(event if kept == text else _TruncatedText(kept))
-            case _:
-                self._write(event)
+    def write_events(self, recorded: RecordedEvents) -> None:
+        """Add events of the agent in one write; skipped lines are only in the raw transcript."""
+        at = b'{"at":%.3f,' % self._now()
+        entries = [self._encode(event, data) for event, data in recorded.events]
+        if lines := [at + entry[1:] for entry in entries if entry]:
+            self._file.write_lines(b"\n".join((*lines, b"")), recorded.is_unchanged)
+
+    def _encode(self, event: AgentEvent, data: bytes) -> bytes:
+        """Return the entry of an event; empty if it has none."""
+        if isinstance(event, UsageReported):
+            self._usage += event.usage
+            return data
+        if isinstance(event, ToolUsed):
+            tool_input = bytes(event.input)
+            is_short = _is_short_object(tool_input)
+            return data if is_short else to_json(replace(event, input=_as_text(tool_input)))
+        is_empty = isinstance(event, TextReceived | ThinkingReceived) and not event.text
+        if is_empty or isinstance(event, LineSkipped):
+            return b""
+        return data if len(data) <= _FITTING_BYTES else _encode_long(event, data)
 
     def write_end(self, result: CallResult, cost_usd: float | None) -> None:
         """Add the end of an attempt that returned a result."""
@@ -123,17 +128,22 @@ class AttemptLog:
         self._file.close()
 
     def _write(self, entry: Struct) -> None:
-        self._file.write(b'{"at":%.3f,%b\n' % (self._now(), _to_json(entry)[1:]))
+        self._file.write(b'{"at":%.3f,%b\n' % (self._now(), to_json(entry)[1:]))
 
 
-def _to_json(entry: Struct) -> bytes:
-    try:
-        return _encode(entry)
-    except UnicodeEncodeError:
-        # Half a surrogate pair.
-        texts = {name: text for name, text in asdict(entry).items() if isinstance(text, str)}
-        clean = {name: text.encode("utf-8", "replace").decode() for name, text in texts.items()}
-        return _encode(replace(entry, **clean))
+def _encode_long(event: AgentEvent, data: bytes) -> bytes:
+    """Return the entry of an event whose text may have to be cut."""
+    match event:
+        case ToolReturned(id=use, text=text, failed=failed):
+            kept = _truncate(text, MAX_BYTES)
+            return data if kept == text else to_json(_TruncatedToolOutput(use, kept, failed))
+        case TextReceived(text=text):
+            kept = _truncate(text, MAX_TEXT_BYTES)
+            return data if kept == text else to_json(_TruncatedText(kept))
+        case ThinkingReceived(text=text):
+            return to_json(ThinkingReceived(_truncate(text, MAX_BYTES)))
+        case _:
+            return data
 
 
 def _is_short_object(tool_input: bytes) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import assert_never
@@ -19,6 +20,8 @@ from ostler.model.call import (
     SessionReplaced,
     SessionStarted,
     TextReceived,
+    ThinkingReceived,
+    TodosReported,
     ToolDenied,
     ToolReturned,
     ToolUsed,
@@ -33,6 +36,7 @@ from ostler.secrets.redact import redact_text
 
 _RESPONSE = "\n## Response\n\n"
 _VERDICT = re.compile(rb"^Complete: (yes|no)\nBlocked: .*\n\Z", re.MULTILINE)
+_UNSHOWN = (ToolReturned, UsageReported)  # most events
 _LONGEST_VERDICT = 8192  # bytes
 
 
@@ -45,12 +49,16 @@ class AttemptPage:
         title = f"# {attempt.phase}, attempt {attempt.number}\n\n"
         self._write(f"{title}## Prompt\n\n{_quote(prompt)}{_RESPONSE}")
 
-    def write_event(self, event: AgentEvent) -> None:
+    def write_events(self, events: Iterable[AgentEvent]) -> None:
+        """Add events of the agent in one write."""
+        self._write("".join(self._format(event) for event in events if not isinstance(event, _UNSHOWN)))
+
+    def _format(self, event: AgentEvent) -> str:
         text = _format_event(event)
         is_line = isinstance(event, TextReceived) and event.is_line
-        self._end_lines(is_line or not text)
+        end = self._end_lines(is_line or not text)
         self._follows_line = self._follows_line or is_line
-        self._write(text)
+        return end + text
 
     def write_prompt(self, prompt: str) -> None:
         """Add the prompt of the session that replaces a lost one."""
@@ -58,22 +66,21 @@ class AttemptPage:
 
     def write_result(self, result: CallResult) -> None:
         ended = "succeeded" if result.ok else f"{result.code}: {result.message}"
-        self._end_lines()
         tokens = f"{result.usage.input_tokens} tokens in, {result.usage.output_tokens} out"
-        self._write(f"{ended} ({result.duration_seconds:.1f} s, {tokens})\n")
+        self._write(f"{self._end_lines()}{ended} ({result.duration_seconds:.1f} s, {tokens})\n")
 
     def write_interruption(self, text: str) -> None:
-        self._end_lines()
-        self._write(f"{text}\n")
+        self._write(f"{self._end_lines()}{text}\n")
 
     def close(self) -> None:
         self._file.close()
 
-    def _end_lines(self, continues: bool = False) -> None:
-        """Separate what follows from the lines of a program's output."""
-        if self._follows_line and not continues:
-            self._follows_line = False
-            self._write("\n")
+    def _end_lines(self, continues: bool = False) -> str:
+        """Return what separates the following text from the lines of a program's output."""
+        if continues or not self._follows_line:
+            return ""
+        self._follows_line = False
+        return "\n"
 
     def _write(self, text: str) -> None:
         if text:
@@ -137,6 +144,8 @@ def _format_event(event: AgentEvent) -> str:
         case AccessRefused(kind=kind, target=target, setting=setting):
             return f"- {describe_refusal(kind, target, setting)}\n\n"
         case SessionStarted() | ToolReturned() | UsageReported() | LineSkipped() | LimitReported():
+            return ""
+        case ThinkingReceived() | TodosReported():
             return ""
         case _:
             assert_never(event)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from msgspec.structs import replace
 
 from ostler.calls.request import CallRequest
@@ -9,7 +12,19 @@ from ostler.calls.spending.running import RunningCost
 from ostler.errors import Code
 from ostler.model.call import AgentEvent, CallResult, SessionReplaced, SessionStarted, UsageReported
 from ostler.model.usage import Usage
-from ostler.secrets.redact import redact_struct, redact_text, redact_value
+from ostler.secrets.redact import RedactTexts, redact_structs, redact_text, redact_value, to_json
+
+_KEPT = (SessionStarted, SessionReplaced, UsageReported)
+
+RecordedEvent = tuple[AgentEvent, bytes]
+"""An event without secrets, and its JSON."""
+
+
+class RecordedEvents(NamedTuple):
+    """Events without secrets."""
+
+    events: Sequence[RecordedEvent]
+    is_unchanged: bool  # nothing was found in the JSON of all of them together
 
 
 def redact_result(result: CallResult) -> CallResult:
@@ -18,11 +33,14 @@ def redact_result(result: CallResult) -> CallResult:
     return replace(result, **texts, warnings=tuple(redact_value(result.warnings)))
 
 
-def redact_event(event: AgentEvent) -> AgentEvent:
-    """Return the event as it may be recorded."""
-    return (
-        event if isinstance(event, SessionStarted | SessionReplaced | UsageReported) else redact_struct(event)
-    )
+def redact_events(events: Sequence[AgentEvent], redact: RedactTexts) -> RecordedEvents:
+    """Return the events as they may be recorded; ids of sessions stay."""
+    redacted = redact_structs(events, redact)
+    if all(clean is event for event, (clean, _) in zip(events, redacted, strict=True)):
+        return RecordedEvents(redacted, is_unchanged=True)
+    pairs = zip(events, redacted, strict=True)
+    kept = [(event, to_json(event)) if isinstance(event, _KEPT) else clean for event, clean in pairs]
+    return RecordedEvents(kept, is_unchanged=False)
 
 
 def end_at_budget(result: CallResult, running: RunningCost | None) -> CallResult:

@@ -17,7 +17,7 @@ from ostler.model.command import Supervision
 from ostler.model.ids import TaskId
 from ostler.model.usage import Usage
 from ostler.process.child import KILL_NOW
-from ostler.process.sweep import signal_marked_processes
+from ostler.process.sweep import SharedSweep, signal_marked_processes
 
 
 class KillRequest(Struct, frozen=True):
@@ -65,6 +65,7 @@ class RunningAttempts:
 
     def __init__(self) -> None:
         self._running: dict[tuple[TaskId, int], _Running] = {}
+        self.sweep = SharedSweep()  # kills what earlier attempts left
 
     def list(self) -> list[Attempt]:
         """Return the attempts that run now, in the order of their starts."""

@@ -11,14 +11,15 @@ from msgspec.structs import replace
 
 from ostler.calls.attempts.log import AttemptLog
 from ostler.calls.attempts.page import AttemptPage
+from ostler.calls.attempts.result import RecordedEvent, RecordedEvents
 from ostler.calls.prompts import PROMPTS, write_current
 from ostler.clock import Now
 from ostler.errors import Code, OstlerError
 from ostler.files.atomic import make_private_dir, remake_private_dir, write_projection
 from ostler.model.attempt import Attempt
-from ostler.model.call import AgentEvent, CallResult, TextReceived
+from ostler.model.call import CallResult, TextReceived
 from ostler.prompt.answer import extract_text
-from ostler.secrets.redact import redact_bytes, redact_text
+from ostler.secrets.redact import redact_bytes, redact_text, to_json
 
 _INTERRUPTED = "stopped before it was done"
 
@@ -38,7 +39,7 @@ class AttemptFiles:
         name = f"{attempt.phase}-{attempt.number:03d}"
         self._structured = structured
         for folder in (PROMPTS, "transcripts"):
-            make_private_dir(task_dir / folder)
+            make_private_dir(task_dir / folder, durable=False)  # flushed with what is in it
         self._task_dir = task_dir
         self._prompt_path = task_dir / PROMPTS / f"{name}.md"
         self._write_prompt(prompt)
@@ -77,12 +78,12 @@ class AttemptFiles:
         write_projection(self._prompt_path, redact_bytes(prompt.encode()))
         write_current(self._task_dir, prompt)
 
-    def write_event(self, event: AgentEvent) -> None:
-        """Add an event of the agent to the log and to the readable page."""
-        if isinstance(event, TextReceived):
-            event = replace(event, text=extract_text(event.text) if self._structured else event.text)
-        self._log.write_event(event)
-        self._page.write_event(event)
+    def write_events(self, recorded: RecordedEvents) -> None:
+        """Add events of the agent to the log and to the readable page."""
+        if self._structured:
+            recorded = RecordedEvents([*map(_extract_answer, recorded.events)], is_unchanged=False)
+        self._log.write_events(recorded)
+        self._page.write_events(event for event, _ in recorded.events)
 
     def write_result(self, result: CallResult, cost_usd: float | None) -> None:
         # Somebody may have deleted the directory during the call, and the answer was paid for.
@@ -97,6 +98,15 @@ class AttemptFiles:
             self._log.write_interruption(error.code, error.message)
         else:
             self._log.write_interruption(Code.INTERRUPTED, _INTERRUPTED)
+
+
+def _extract_answer(recorded: RecordedEvent) -> RecordedEvent:
+    """Return a text in the format of an answer as plain text."""
+    event, _ = recorded
+    if not isinstance(event, TextReceived):
+        return recorded
+    plain = replace(event, text=extract_text(event.text))
+    return plain, to_json(plain)
 
 
 def write_answer(path: Path, text: str, *, structured: bool) -> None:

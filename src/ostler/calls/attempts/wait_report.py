@@ -25,6 +25,8 @@ class WaitReport:
 
     def on_event(self, event: AgentEvent) -> None:
         """Pass the event to the supervision; a wait begins with a retry and ends with an answer."""
+        if not (isinstance(event, RetryReported) or self._monitor.waits_for_provider):
+            return
         self._monitor.on_event(event)
         if not self._monitor.waits_for_provider:
             self.close()

@@ -29,6 +29,8 @@ class FirstOutput:
         return self._probe is not None
 
     def check_event(self, event: AgentEvent) -> None:
+        if self._probe is None:
+            return
         # Where answers break off, a part of one proves nothing.
         is_part = isinstance(event, TextReceived | LimitReported) and self._is_about_network
         # An accepted request is reported before the first text, which may take minutes.

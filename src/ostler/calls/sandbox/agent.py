@@ -6,29 +6,26 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.calls.sandbox.environment import format_proxy_url
-from ostler.calls.sandbox.file_refusals import FileRefusals, create_sight
-from ostler.calls.sandbox.launchers import open_port
-from ostler.calls.sandbox.local_services import LocalRefusals
 from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, allow_usage, choose_sandbox, open_sandbox
-from ostler.calls.sandbox.push_refusals import PushRefusals
-from ostler.calls.sandbox.workspace import Workspace, create_plain_workspace
 from ostler.calls.spending.running import RunningCost
 from ostler.config.settings import SandboxSettings, Settings
 from ostler.errors import Code, OstlerError
 from ostler.executors.permissions import resolve_permissions
-from ostler.executors.program.executor import ProgramExecutor
 from ostler.executors.protocol import Executor
-from ostler.executors.sandboxed.prepare import PreparedAgent, prepare_agent
+from ostler.executors.sandboxed.prepared import PreparedAgent
 from ostler.files.user_state import find_user_state
 from ostler.model.call import AccessRefused, AgentCall, AgentEvent, OnEvent, PermissionSetting, WarningRaised
 from ostler.model.sandbox import Refusal, SandboxRecord
-from ostler.sandbox.box.box import Box
 from ostler.sandbox.box.tiers import ChosenTier
+
+if TYPE_CHECKING:
+    from ostler.calls.sandbox.workspace import Workspace
+    from ostler.sandbox.box.box import Box
 
 
 class AgentSandbox(Struct, frozen=True):
@@ -68,6 +65,8 @@ async def find_expected_sandbox(
 
 def require_model_network(executor: Executor, settings: SandboxSettings, chosen: ChosenTier) -> None:
     """Raise for an agent that has a model and would get no network; a program of the user may need none."""
+    from ostler.executors.program.executor import ProgramExecutor  # noqa: PLC0415  (imported on use)
+
     has_model = isinstance(executor, ProgramExecutor) and executor.spec.sandbox is not None
     if has_model and chosen.is_sandbox and settings.network == "off":
         message = f'sandbox.network is "off", so {executor.name} cannot connect to its model'
@@ -77,6 +76,9 @@ def require_model_network(executor: Executor, settings: SandboxSettings, chosen:
 @asynccontextmanager
 async def open_agent_sandbox(agent: AgentSandbox) -> AsyncGenerator[SandboxedCall]:
     """Open the sandbox; an executor that starts no program needs none."""
+    from ostler.calls.sandbox.environment import format_proxy_url  # noqa: PLC0415  (imported on use)
+    from ostler.calls.sandbox.port import open_port  # noqa: PLC0415  (imported on use)
+
     if not agent.executor.capabilities.starts_program:
         yield SandboxedCall(agent.call, SandboxRecord())
         return
@@ -113,16 +115,22 @@ async def _prepare(
     settings, call = agent.settings.sandbox, agent.call
     if not chosen.is_sandbox:
         return PreparedAgent()
+    from ostler.executors.sandboxed.prepare import prepare_agent  # noqa: PLC0415  (imported on use)
+
     url = proxy_url if settings.network == "proxy" else ""
     return await asyncio.to_thread(prepare_agent, agent.executor, call, workspace.home, url, settings.home)
 
 
 def _create_workspace(call: AgentCall) -> Workspace | None:
+    from ostler.calls.sandbox.workspace import create_plain_workspace  # noqa: PLC0415  (imported on use)
+
     state = find_user_state(call.env)
     return create_plain_workspace(Path(call.cwd).resolve(), state) if state else None
 
 
 def _apply(agent: AgentSandbox, sandbox: OpenSandbox, prepared: PreparedAgent) -> SandboxedCall:
+    from ostler.calls.sandbox.environment import format_proxy_url  # noqa: PLC0415  (imported on use)
+
     call = agent.call
     box = sandbox.box
     if sandbox.launcher is not None:
@@ -152,6 +160,10 @@ def _watch_tools(agent: AgentSandbox, box: Box | None, left_out: tuple[str, ...]
     """Return a receiver of events that adds one for what the output of a tool shows as refused."""
     if box is None:
         return None
+    from ostler.calls.sandbox.file_refusals import FileRefusals, create_sight  # noqa: PLC0415  (imported on use)
+    from ostler.calls.sandbox.local_services import LocalRefusals  # noqa: PLC0415  (imported on use)
+    from ostler.calls.sandbox.push_refusals import PushRefusals  # noqa: PLC0415  (imported on use)
+
     records = agent.workspace.records if agent.workspace else ()
     files, services = FileRefusals(create_sight(box, records, left_out)), LocalRefusals(box)
     pushes = PushRefusals(box.network)

@@ -3,44 +3,23 @@
 from __future__ import annotations
 
 import os
-import socket
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from ostler.calls.sandbox.port import Port
 from ostler.calls.sandbox.workspace import Workspace
 from ostler.config.settings import SandboxSettings
 from ostler.files.state_folder import STATE
 from ostler.model.command import Launcher
 from ostler.sandbox.box.attach import Attach
 from ostler.sandbox.box.box import Box, Limits
-from ostler.sandbox.box.landlock import LandlockLauncher, open_listener
+from ostler.sandbox.box.landlock import LandlockLauncher
 from ostler.sandbox.box.launcher import BubblewrapLauncher
 from ostler.sandbox.box.tiers import ChosenTier
 from ostler.sandbox.containers.launcher import ContainerLauncher
 from ostler.sandbox.limits.limited import DiskLimit, LimitedLauncher
 from ostler.sandbox.mounts import Mount
-from ostler.sandbox.network.policy import PROXY_PORT
-
-
-class Port(Struct, frozen=True):
-    """The port of the proxy inside a sandbox."""
-
-    number: int = PROXY_PORT
-    listener: socket.socket | None = None  # of this machine; None: the sandbox has a network of its own
-
-
-@contextmanager
-def open_port(chosen: ChosenTier) -> Generator[Port]:
-    """Choose the port; attempts of a tier without a network of its own need different ones."""
-    if chosen.tier != "landlock":
-        yield Port()
-        return
-    with open_listener() as listener:
-        yield Port(listener.getsockname()[1], listener)
 
 
 def open_launcher(

@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from ostler.calls.sandbox.warm_up import OUTSIDE
 from ostler.config.host import parse_allow_hosts
 from ostler.config.settings import SandboxSettings
+from ostler.files.user_cache import find_user_cache
 from ostler.sandbox.box.attach import Attach
 from ostler.sandbox.home.writer import write_private
+from ostler.sandbox.mounts import Mount
 from ostler.sandbox.network.indexes.found import Indexes
 from ostler.sandbox.network.policy import CheckUsage, ModelRoute, NetworkPolicy, OnRefusal
 
 
 async def find_package_indexes(
-    settings: SandboxSettings, environ: Mapping[str, str], project: Path
+    settings: SandboxSettings,
+    environ: Mapping[str, str],
+    project: Path,
+    mounts: Iterable[Mount] = (),
+    *,
+    ask_again: bool = False,
 ) -> Indexes:
-    """Return the indexes that the tools use in the user's checkout; none without the proxy."""
+    """Return the indexes that the tools use in the user's checkout; none without the proxy.
+
+    What programs can write to with these mounts is not read: an index or directory that one of them named
+    in requirements.txt, or in a kept answer, would be open to the next one.
+    """
     if settings.network != "proxy":
         return Indexes()
+    writable, cache = [one.source for one in mounts if one.writable], find_user_cache(environ)
+    if any(project.is_relative_to(one) for one in writable):
+        project = OUTSIDE
+    if cache is not None and any(cache.is_relative_to(one) for one in writable):
+        ask_again = True
     from ostler.sandbox.network.indexes.find import find_indexes  # noqa: PLC0415  (imported on use)
 
-    return await asyncio.to_thread(find_indexes, environ, project)
+    return await asyncio.to_thread(find_indexes, environ, project, ask_again=ask_again)
 
 
 def write_index_settings(indexes: Indexes, home: Path) -> None:

@@ -7,24 +7,24 @@ import os
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ostler.calls.sandbox.environment import build_inner_environment
-from ostler.calls.sandbox.launchers import Port, limit, list_allowed_paths, open_launcher, open_port
-from ostler.calls.sandbox.network import build_policy, find_package_indexes, open_proxy, write_index_settings
-from ostler.calls.sandbox.workspace import Workspace
 from ostler.config.settings import SandboxSettings
 from ostler.files.atomic import make_private_dir
 from ostler.model.command import Launcher
 from ostler.model.sandbox import Refusal, SandboxRecord, is_separate
 from ostler.model.usage import Usage
-from ostler.sandbox.box.box import Box, Limits
-from ostler.sandbox.box.system import list_named_paths, list_toolchains
 from ostler.sandbox.box.tiers import ChosenTier, choose_tier
-from ostler.sandbox.mounts import Mount
 from ostler.sandbox.network.indexes.found import Indexes
-from ostler.sandbox.network.policy import ModelRoute, NetworkPolicy
+
+if TYPE_CHECKING:
+    from ostler.calls.sandbox.port import Port
+    from ostler.calls.sandbox.workspace import Workspace
+    from ostler.sandbox.box.box import Box, Limits
+    from ostler.sandbox.mounts import Mount
+    from ostler.sandbox.network.policy import ModelRoute, NetworkPolicy
 
 
 def ignore_refusal(refusal: Refusal) -> None:
@@ -65,15 +65,19 @@ async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
     settings, chosen = request.settings, await choose_sandbox(request.settings, request.environ)
     if not chosen.is_sandbox:
         record = SandboxRecord(chosen.tier, reason=chosen.reason)
-        is_limited = chosen.tier == "limits"
-        launcher = limit(None, _limits(request), settings, request.workspace) if is_limited else None
+        launcher = _limit(request) if chosen.tier == "limits" else None
         yield OpenSandbox(record, launcher, await _guard_environment(request))
         return
+    from ostler.calls.sandbox.environment import build_inner_environment  # noqa: PLC0415  (imported on use)
+    from ostler.calls.sandbox.launchers import open_launcher  # noqa: PLC0415  (imported on use)
+    from ostler.calls.sandbox.network import build_policy, find_package_indexes, open_proxy  # noqa: PLC0415  (imported on use)
+    from ostler.calls.sandbox.port import open_port  # noqa: PLC0415  (imported on use)
+
     async with AsyncExitStack() as stack:
         own = await _enter_in_thread(request.workspace.open_mounts(), stack)
         network = settings.network
         outside = request.host_environ or request.environ
-        indexes = await find_package_indexes(settings, outside, request.workspace.project)
+        indexes = await find_package_indexes(settings, outside, request.workspace.project, own)
         policy = build_policy(settings, indexes, request.route)
         attach = None
         if network == "proxy":
@@ -126,6 +130,9 @@ async def choose_sandbox(settings: SandboxSettings, environ: Mapping[str, str]) 
 def _create_box(
     request: SandboxRequest, own: tuple[Mount, ...], indexes: Indexes, policy: NetworkPolicy
 ) -> Box:
+    from ostler.calls.sandbox.network import write_index_settings  # noqa: PLC0415  (imported on use)
+    from ostler.sandbox.box.box import Box  # noqa: PLC0415  (imported on use)
+
     workspace, settings = request.workspace, request.settings
     make_private_dir(workspace.home)
     write_index_settings(indexes, workspace.home)
@@ -141,7 +148,15 @@ def _create_box(
     )
 
 
+def _limit(request: SandboxRequest) -> Launcher:
+    from ostler.calls.sandbox.launchers import limit  # noqa: PLC0415  (imported on use)
+
+    return limit(None, _limits(request), request.settings, request.workspace)
+
+
 def _limits(request: SandboxRequest) -> Limits:
+    from ostler.sandbox.box.box import Limits  # noqa: PLC0415  (imported on use)
+
     settings = request.settings
     return Limits(settings.max_processes, settings.max_file_mb, request.memory_mb)
 
@@ -154,6 +169,9 @@ def _find_home(environ: Mapping[str, str]) -> Path:
 
 def _list_readable(request: SandboxRequest) -> tuple[Path, ...]:
     """Return the toolchains, the directories of PATH, and sandbox.allow_paths."""
+    from ostler.calls.sandbox.launchers import list_allowed_paths  # noqa: PLC0415  (imported on use)
+    from ostler.sandbox.box.system import list_named_paths, list_toolchains  # noqa: PLC0415  (imported on use)
+
     home = _find_home(request.environ)
     allowed = list_allowed_paths(request.settings, home)
     return (*list_toolchains(home), *list_named_paths(request.environ), *allowed)

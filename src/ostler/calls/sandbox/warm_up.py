@@ -10,12 +10,21 @@ from ostler.config.settings import SandboxSettings
 from ostler.errors import OstlerError
 
 THREAD = "sandbox-warm-up"
+OUTSIDE = Path("/")  # where package tools are asked for a project that programs in the sandbox can write to
+
+
+_started: set[tuple[str, str, str, Path]] = set()
 
 
 def start_warm_up(settings: SandboxSettings, environ: Mapping[str, str], project: Path) -> None:
-    """Run the self-test and find the package indexes, in the background: the first attempt needs both."""
-    if settings.tier in ("supervised", "limits"):
+    """Run the self-test and find the package indexes, in the background: the first attempt needs both.
+
+    Once: a later attempt of this process finds the answers, or asks again itself.
+    """
+    asked = (settings.tier, settings.network, settings.image, project)
+    if settings.tier in ("supervised", "limits") or asked in _started:
         return
+    _started.add(asked)
     questions = (settings, environ, project)
     threading.Thread(target=_warm_up, args=questions, name=THREAD, daemon=True).start()
 

@@ -56,6 +56,8 @@ def format_event(line: EventJson) -> str:
 def _format_details(line: EventJson) -> str:
     if line["type"] == "task_created":
         return str(line["task"]["title"])
+    if line["type"] == "task_claimed":
+        return f"by {line['host']}" if line.get("host") else ""
     if line["type"] == "task_edited":
         return line["text"] + (f" ({line['by']})" if line.get("by") else "")
     if line["type"] == "access_refused":

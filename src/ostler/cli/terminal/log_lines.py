@@ -24,10 +24,20 @@ from ostler.cli.terminal.text import (
     truncate,
     use_colour,
 )
+from ostler.cli.terminal.tool_words import (
+    count_changes,
+    describe_json,
+    fold_result,
+    is_json,
+    is_silent,
+    read_json,
+)
 from ostler.clock import format_local_time
 from ostler.model.call import describe_retry
 from ostler.model.sandbox import describe_refusal
+from ostler.prompt.completion import read_final_words
 from ostler.views.attempt_log import LogEntry
+from ostler.views.tool_verb import find_verb
 
 # Columns of output that is not a terminal.
 UNLIMITED = 10**9
@@ -37,8 +47,7 @@ _MARGIN = 10
 _MAX_TEXT_COLUMNS = 120
 _MIN_COLUMNS = 10
 _TOOL_COLUMNS = 6
-_RESULT_LINES = 4
-_DIFF_LINES = 12
+_INDENT = "    "
 _COLOURS = {"succeeded": "green", "failed": "red", "interrupted": "yellow"}
 _SIGNS = {"succeeded": "✓", "failed": "✗", "interrupted": "■"}
 
@@ -56,9 +65,8 @@ class _PendingTool(Struct, frozen=True):
     """A tool call without a result yet."""
 
     line: str
-    # The last lines of a command's output matter most.
-    is_command: bool = False
-    # The result repeats the diff that is already shown.
+    verb: str = ""
+    is_command: bool = False  # the last line of its output matters most
     has_edits: bool = False
 
 
@@ -94,7 +102,7 @@ class LogRenderer:
         for line in lines:
             if first and self._block and (block != self._block or block == "text"):
                 yield ""
-            yield self._render_margin(entry["at"] if first else None) + line
+            yield (self._render_margin(entry["at"] if first else None) + line).rstrip()
             first = False
         self._block = self._block if first else block
 
@@ -132,6 +140,8 @@ class LogRenderer:
                 message = f"✗ {refused}"
             case "warning_raised":
                 message = f"! {entry['message']}"
+            case "thinking_received" if self._style.full:
+                return "thinking", self._render_thinking(entry["text"])
             case _:
                 # Usage, and entries of newer versions.
                 return "", ()
@@ -154,7 +164,15 @@ class LogRenderer:
         return self._paint(truncate(line, self._columns), "dim")
 
     def _render_text(self, text: str) -> Iterator[str]:
-        return render_markdown(text, self._text_columns, self._style.colour)
+        """Yield the text as paragraphs; marks and JSON for Ostler are left out, unless all is shown."""
+        if not self._style.full:
+            text = read_final_words(text)
+            text = describe_json(found) if (found := read_json(text)) is not None else text
+        return render_markdown(text, self._text_columns, self._style.colour) if text.strip() else iter(())
+
+    def _render_thinking(self, text: str) -> Iterator[str]:
+        for line in render_markdown(text, self._text_columns, colour=False):
+            yield self._paint(line, "dim")
 
     def _render_lines(self, text: str) -> Iterator[str]:
         """Yield the plain output of a program; its spaces are kept."""
@@ -171,45 +189,52 @@ class LogRenderer:
         tool, detail = to_one_line(entry["tool"]), to_one_line(entry["detail"])
         edits = entry.get("edits", ())
         command = _find_command(entry["input"])
+        if not self._style.full:
+            tool = find_verb(tool)
+            shown = "" if is_json(detail) else detail
+            detail = "  ".join(filter(None, (shown, count_changes(edits))))
         self._pending_tools[entry["id"]] = _PendingTool(
-            f"{tool} {detail}".strip(), bool(command), bool(edits)
+            f"{tool} {detail}".strip(), tool, bool(command), bool(edits)
         )
         self._last_tool_id = entry["id"]
         name = pad(tool, _TOOL_COLUMNS)
         rest = truncate(detail, max(0, self._columns - display_width(name) - 3))
         yield f"{self._paint('→', 'blue')} {self._paint(name, 'bold')} {rest}".rstrip()
-        if self._style.full and command.strip() not in ("", entry["detail"]):
-            yield from self._render_excerpt(
-                [(line, "dim") for line in sanitize_lines(command)], 0, last=False
-            )
+        if not self._style.full:
+            return
+        if command.strip() not in ("", entry["detail"]):
+            yield from self._render_lines_of((line, "dim") for line in sanitize_lines(command))
         for number, edit in enumerate(edits):
             between = [("  …", "dim")] if number else []
-            yield from self._render_excerpt([*between, *diff_lines(edit)], _DIFF_LINES, last=False)
+            yield from self._render_lines_of([*between, *diff_lines(edit)])
 
     def _render_tool_result(self, entry: LogEntry) -> Iterator[str]:
         use = self._pending_tools.pop(entry["id"], _PendingTool(""))
-        if use.line and entry["id"] != self._last_tool_id:
+        failed, text = entry["failed"], entry["text"].strip("\n")
+        lines = self._select_result(use, text, failed)
+        if use.line and entry["id"] != self._last_tool_id and (lines or self._style.full):
             self._last_tool_id = entry["id"]
             yield self._paint(truncate(f"← {use.line}", self._columns), "dim")
-        failed, text = entry["failed"], entry["text"].strip("\n")
-        repeated = failed and self._denial and text.startswith(self._denial)
-        if not self._style.full and (repeated or (use.has_edits and not failed)):
-            return
-        colour = "red" if failed else "dim"
-        lines = [(line, colour) for line in sanitize_lines(text or "failed")] if text or failed else []
-        yield from self._render_excerpt(lines, _RESULT_LINES, last=use.is_command)
+        yield from self._render_lines_of((line, "red" if failed else "dim") for line in lines)
 
-    def _render_excerpt(self, lines: list[tuple[str, str]], most: int, *, last: bool) -> Iterator[str]:
-        """Yield the first or last lines, and a note with the number of lines left out."""
-        hidden = 0 if self._style.full or len(lines) <= most + 1 else len(lines) - most
-        shown = lines if not hidden else lines[-most:] if last else lines[:most]
-        room = max(_MIN_COLUMNS, self._columns - 4)
-        note = [self._paint(f"    … {hidden} {'lines before' if last else 'more lines'}", "dim")]
-        yield from note if hidden and last else ()
-        for line, colour in shown:
+    def _select_result(self, use: _PendingTool, text: str, failed: bool) -> list[str]:
+        """Return the lines of a result that are shown: all of them, or at most one."""
+        if self._style.full:
+            return sanitize_lines(text or "failed") if text or failed else []
+        is_repeated = failed and self._denial and text.startswith(self._denial)
+        if is_repeated or (not failed and (use.has_edits or is_silent(use.verb))):
+            return []
+        folded = fold_result(text, from_end=use.is_command)
+        if failed:
+            return [f"✗ {folded or 'failed'}"]
+        return [folded] if folded else []
+
+    def _render_lines_of(self, lines: Iterable[tuple[str, str]]) -> Iterator[str]:
+        """Yield the lines below a tool: whole ones if everything is shown."""
+        room = max(_MIN_COLUMNS, self._columns - len(_INDENT))
+        for line, colour in lines:
             pieces = break_line(line, room) if self._style.full else [truncate(line, room)]
-            yield from (self._paint(f"    {piece}".rstrip(), colour) for piece in pieces)
-        yield from note if hidden and not last else ()
+            yield from (self._paint(f"{_INDENT}{piece}".rstrip(), colour) for piece in pieces)
 
     def _render_end(self, entry: LogEntry) -> list[str]:
         status = entry["status"]

@@ -94,6 +94,11 @@ def _find_end(text: Styled | str, at: int, room: int) -> int:
     return len(text)
 
 
+def wrap_line(line: str, columns: int) -> Iterator[str]:
+    """Yield pieces of a text that fit the width, broken at spaces."""
+    return ("".join(letter for letter, _ in part) for part in _wrap([(one, "") for one in line], columns, 0))
+
+
 def break_line(line: str, columns: int) -> Iterator[str]:
     """Yield pieces of a line that fit the width."""
     at = 0

@@ -162,13 +162,13 @@ class LiveProgress:
 
 
 def _format_wait(waiting: Mapping[str, float], now: float) -> str:
-    """Return when the first task that waits for a limit resumes; empty when none waits."""
+    """Return when the first deferred task resumes; empty when there is none."""
     if not waiting:
         return ""
     first = min(waiting.values())
-    who = "1 task waits" if len(waiting) == 1 else f"{len(waiting)} tasks wait"
+    who = "1 task is deferred" if len(waiting) == 1 else f"{len(waiting)} tasks are deferred"
     when = f"{format_local_time(first, now)}, {format_remaining(first, now)}"
-    return f"{who} for a limit to end; resumes at {when}\n"
+    return f"{who}; resumes at {when}\n"
 
 
 def _format_cells(lane: Lane, now: float) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ def open_progress(
 ) -> Generator[Progress]:
     """Yield the progress for this output; without `live`, plain lines also on a terminal.
 
-    `waiting` maps tasks that already wait for a limit to the time they resume.
+    `waiting` maps tasks that are already deferred to the time they resume.
     """
     if as_json:
         yield JsonProgress()

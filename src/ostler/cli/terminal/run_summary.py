@@ -117,7 +117,7 @@ def _describe_result(view: TaskView) -> str:
 
 
 def _describe_waiting(project: Project) -> str:
-    """Return how many tasks wait for a person or for a limit to end."""
+    """Return how many tasks wait for a person or are deferred."""
     rows = project.journal.open_rows()
     waiting = sum(group_of(row.status) == "needs_you" for row in rows)
     due = [row.resumes_at for row in rows if row.status == TaskStatus.DEFERRED and row.resumes_at]

@@ -1,4 +1,4 @@
-"""Make stdout and stderr reliable when the caller closed them or closes them later."""
+"""Make the standard streams reliable when the caller closed them or closes them later."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ def reopen_streams() -> None:
     while (spare := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(spare, True)
     os.close(spare)
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]  (it was closed)
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), encoding="utf-8")
     sys.stdout = _reopen(sys.stdout, 1, io.FileIO)
     sys.stderr = _reopen(sys.stderr, 2, _LossyFile)
 

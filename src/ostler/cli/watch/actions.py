@@ -4,25 +4,107 @@ from __future__ import annotations
 
 import os
 
-from ostler.cli.watch.handle_key import ActionRequest
-from ostler.errors import OstlerError
+from msgspec import Struct
+
+from ostler.cli.watch.handle_key import Action, ActionRequest
+from ostler.errors import OstlerError, UsageError
 from ostler.model.ids import TaskId
-from ostler.project.actions import ACTIONS
+from ostler.model.state import State
+from ostler.project.actions import ACTIONS, decode_params, find_action
 from ostler.project.active_runs import list_active_runs
 from ostler.project.apply_action import apply_action
+from ostler.project.decisions.action import Action as ProjectAction
 from ostler.project.project import Project
+from ostler.project.reviews.allowed import find_approval, find_send_back, find_version
+from ostler.project.reviews.bundle import list_drafts
+from ostler.project.reviews.send import NewReview, send_review
 from ostler.views.task import TaskView
+
+HOLD_SECONDS = 5.0
+_REVIEWS: tuple[Action, ...] = ("approve", "merge", "send back")
+_NAMES: dict[Action, str] = {"send back": "reject", "merge": "approve"}  # of proposals
+_HELD: tuple[Action, ...] = (*_REVIEWS, "resume", "retry")
+
+
+class Held(Struct, frozen=True):
+    """A decision that is sent in a moment, unless the person takes it back."""
+
+    request: ActionRequest
+    until: float  # monotonic
+    version: str  # of the work when the key was pressed
+    round: int
+
+    def describe(self, now: float) -> str:
+        seconds = max(1, round(self.until - now))
+        return f"{self.request.action} {self.request.task} in {seconds} s   u: undo"
+
+
+def can_be_held(request: ActionRequest) -> bool:
+    return request.action in _HELD
+
+
+def hold_action(project: Project, request: ActionRequest, now: float, version: str | None) -> Held:
+    """Return the decision to send later, about this version of the work or the present one.
+
+    Raises UsageError if it is not possible now.
+    """
+    task = TaskId(request.task)
+    state = project.state(task)
+    if _is_review(request, state):
+        allowed = find_send_back(state) if request.action == "send back" else find_approval(project, state)
+        if not allowed.allowed:
+            raise UsageError(f"{task}: {allowed.reason}")
+        if request.action == "send back" and not request.text.strip() and not list_drafts(project, task):
+            raise UsageError("there is nothing to send back", "write a message, or comments with v")
+    else:
+        action = find_action(_NAMES.get(request.action, request.action))
+        action.decide(state, decode_params(action, _values(action, request)))
+    shown = find_version(state) if version is None else version
+    return Held(request, now + HOLD_SECONDS, shown, project.journal.reviews.next_number(task))
+
+
+def send_held(project: Project, held: Held) -> str:
+    """Send a decision; return the line to show."""
+    request, task = held.request, TaskId(held.request.task)
+    if not _is_review(request, project.state(task)):
+        return run_action(project, request)
+    new = NewReview(
+        verdict="changes" if request.action == "send back" else "approve",
+        commit=held.version,
+        text=request.text,
+        then="merge" if request.action == "merge" else "",
+        round=held.round,
+    )
+    try:
+        send_review(project, os.environ, task, new)
+    except OstlerError as error:
+        return error.message
+    view = project.show(task)
+    return f"{task} is {view.status}{_describe_next(project, view)}"
 
 
 def run_action(project: Project, request: ActionRequest) -> str:
     """Record the decision; return the line to show, also when the task's state does not allow it."""
-    takes_text = "text" in ACTIONS[request.action].params.__struct_fields__
-    values = {"text": request.text} if takes_text else {}
+    name = _NAMES.get(request.action, request.action)
+    values = _values(ACTIONS[name], request)
     try:
-        view = apply_action(project, os.environ, TaskId(request.task), request.action, **values)
+        view = apply_action(project, os.environ, TaskId(request.task), name, **values)
     except OstlerError as error:
-        return f"{error.message}  {error.hint}" if error.hint else error.message
+        return join_error(error)
     return f"{view.id} is {view.status}{_describe_next(project, view)}"
+
+
+def join_error(error: OstlerError) -> str:
+    return f"{error.message}  {error.hint}" if error.hint else error.message
+
+
+def _is_review(request: ActionRequest, state: State) -> bool:
+    """Return whether it is about work: a proposal has none, and is started or cancelled."""
+    return request.action in _REVIEWS and not state.held
+
+
+def _values(action: ProjectAction, request: ActionRequest) -> dict[str, str]:
+    return {"text": request.text} if "text" in action.params.__struct_fields__ else {}
 
 
 def _describe_next(project: Project, view: TaskView) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
+from functools import partial
 
 from msgspec import Struct
 
@@ -12,11 +14,13 @@ from ostler.cli.terminal.text import to_one_line
 from ostler.cli.watch.handle_key import Row
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId
+from ostler.model.needs import NEEDS, Need
 from ostler.model.status import TaskStatus
+from ostler.project.activity import describe_activity as find_activity
 from ostler.project.limits import read_limits
 from ostler.project.project import Project
-from ostler.store.spending import SpendingReader, day_start
-from ostler.views.groups import GROUPS, Group, group_of
+from ostler.store.spending import day_start
+from ostler.views.groups import SECTIONS, Section, group_of
 from ostler.views.lanes import Lane
 from ostler.views.limits import summarize
 from ostler.views.live import Live
@@ -25,12 +29,13 @@ from ostler.views.task import TaskView
 # How often to check whether the run of a task is still alive.
 _CHECK_SECONDS = 1.0
 _LIMITS_SECONDS = 2.0  # between two reads of the limits of accounts
+_MOST_NEEDS = 10_000  # tasks of each need
 
 
 class Totals(Struct, frozen=True):
     """The first line of the screen."""
 
-    groups: dict[Group, int]
+    sections: dict[Section, int]
     done_today: int
     # None when no cost of today's attempts is known.
     usd_today: float | None
@@ -42,7 +47,7 @@ class Board:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._journal = project.journal
-        self._spending = SpendingReader(project.layout.database)
+        self._spending = project.store.open_spending()
         self._version = self._journal.version()
         self._position = self._journal.position()
         self._rows: dict[TaskId, TaskRow] = {
@@ -52,7 +57,8 @@ class Board:
         self._lanes = self._live.lanes(self._journal)
         self._checked_at = 0.0
         self._limits_at = 0.0
-        self.limits = ""  # accounts that are nearly used or closed, in one line
+        self._limits = ""  # accounts that are nearly used or closed, in one line
+        self._start = ""  # the command to run the tasks, if no process does
         self._abandoned: frozenset[TaskId] = frozenset()
         self._views: dict[str, TaskView] = {}
         self.rows: list[Row] = []
@@ -76,6 +82,14 @@ class Board:
         if time.monotonic() - self._limits_at >= _LIMITS_SECONDS:
             self._read_limits()
 
+    @property
+    def notice(self) -> str:
+        """The line below the totals: the limits of accounts, or that no process runs the waiting tasks."""
+        sections = self.totals.sections
+        is_idle = self._start and sections.get("waiting") and not sections.get("running")
+        idle = f"No process runs the waiting tasks.  Next: {self._start}" if is_idle else ""
+        return self._limits or idle
+
     def lane(self, task: str) -> Lane | None:
         return self._lanes.get(task)
 
@@ -95,7 +109,9 @@ class Board:
     def _read_limits(self) -> None:
         self._limits_at = time.monotonic()
         now = time.time()
-        self.limits = to_one_line(summarize(read_limits(os.environ, now).alerts, now))
+        self._limits = to_one_line(summarize(read_limits(os.environ, now).alerts, now))
+        activity = find_activity(self._project, runs_tasks=False)
+        self._start = activity.command if activity.is_active is False else ""
 
     def _read_feed(self) -> None:
         moved = False
@@ -122,16 +138,33 @@ class Board:
         midnight = day_start(now)
         self._abandoned = self._find_abandoned()
         self._views.clear()
-        rows: list[tuple[Group, TaskRow]] = [(self._group(row), row) for row in self._rows.values()]
-        rows.sort(key=_sort_key)
-        self.rows = [Row(row.id, row.status, group, row.title) for group, row in rows]
-        done = sum(group == "done" and row.updated_at >= midnight for group, row in rows)
-        counts: dict[Group, int] = {group: sum(one == group for one, _ in rows) for group in GROUPS}
+        places = self._read_inbox()
+        rows: list[tuple[Section, TaskRow]] = [
+            (self._section(row, places), row) for row in self._rows.values()
+        ]
+        rows.sort(key=partial(_sort_key, places))
+        self.rows = [Row(row.id, row.status, section, row.title) for section, row in rows]
+        done = sum(section == "done" and row.updated_at >= midnight for section, row in rows)
+        counts: dict[Section, int] = {one: sum(one == section for section, _ in rows) for one in SECTIONS}
         spent = self._spending.spent_today(now)
         self.totals = Totals(counts, done, None if spent.unknown and not spent.usd else spent.usd)
 
-    def _group(self, row: TaskRow) -> Group:
-        return "waiting" if row.id in self._abandoned else group_of(row.status)
+    def _read_inbox(self) -> dict[str, tuple[Need, int]]:
+        """Return what tasks need from a person, and their places in the order of the inbox."""
+        listing = self._journal.listing
+        found: dict[str, tuple[Need, int]] = {}
+        for need in NEEDS:
+            keys = listing.inbox(need, None, _MOST_NEEDS)
+            found |= {key.id: (need, place) for place, key in enumerate(keys)}
+        return found
+
+    def _section(self, row: TaskRow, places: Mapping[str, tuple[Need, int]]) -> Section:
+        if row.id in self._abandoned:
+            return "waiting"
+        if row.id in places:
+            return places[row.id][0]
+        group = group_of(row.status)
+        return "paused" if group == "needs_you" else group
 
     def _in_progress(self) -> list[TaskId]:
         return [row.id for row in self._rows.values() if row.status == TaskStatus.IN_PROGRESS]
@@ -141,11 +174,15 @@ class Board:
         return frozenset(task for task in self._in_progress() if not self._project.is_claimed(task))
 
 
-def _sort_key(one: tuple[Group, TaskRow]) -> tuple[int, float, str, float]:
-    """Sort by group: needs a person, running, waiting by due time, ended with the newest first."""
-    group, row = one
-    order = min(GROUPS.index(group), GROUPS.index("done"))
-    if group in ("running", "waiting"):
-        due = row.resumes_at or 0.0 if group == "waiting" else 0.0
-        return order, due, row.priority, row.created_at
+def _sort_key(
+    places: Mapping[str, tuple[Need, int]], one: tuple[Section, TaskRow]
+) -> tuple[int, float, str, float]:
+    """Sort by section: as the inbox, running, waiting by due time, ended with the newest first."""
+    section, row = one
+    order = min(SECTIONS.index(section), SECTIONS.index("done"))
+    if row.id in places:
+        return order, places[row.id][1], "", 0.0
+    if section in ("running", "waiting"):
+        due = row.resumes_at or 0.0 if section == "waiting" else 0.0
+        return order, due, row.priority, row.place[1]
     return order, 0.0, "", -row.updated_at

@@ -12,9 +12,15 @@ import tty
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Never
+from typing import IO, Never
 
+PASTED = "pasted:"
+"""The beginning of a key that is a pasted text."""
 _KEY = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO.|.", re.DOTALL)
+_UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)?\Z")
+_PASTE_ON, _PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"
+_PASTE_START, _PASTE_END = "\x1b[200~", "\x1b[201~"
+_REST_SECONDS = 0.05  # until the rest of a sequence has arrived; Escape is one without a rest
 _NAMES = {
     "\x1b[A": "up",
     "\x1bOA": "up",
@@ -53,8 +59,35 @@ class Suspended(BaseException):
     """The user suspends the program with Ctrl-Z."""
 
 
-def split_keys(text: str) -> list[str]:
-    """Return the typed keys by name or character; unknown sequences are left out."""
+class KeySplitter:
+    """Splits what is typed into keys by name or character; unknown sequences are left out."""
+
+    def __init__(self) -> None:
+        self.rest = ""  # the beginning of a sequence or of a pasted text
+
+    def split(self, text: str) -> list[str]:
+        """Return the complete keys; a pasted text is one key, so that no line of it acts."""
+        keys, text = list[str](), self.rest + text
+        while (start := text.find(_PASTE_START)) >= 0:
+            keys += _split_typed(text[:start])
+            pasted, end, text = text[start + len(_PASTE_START) :].partition(_PASTE_END)
+            if not end:
+                self.rest = _PASTE_START + pasted
+                return keys
+            keys.append(PASTED + pasted)
+        found = _UNFINISHED.search(text)
+        self.rest = found[0] if found else ""
+        return keys + _split_typed(text.removesuffix(self.rest))
+
+    def finish(self) -> list[str]:
+        """Return the keys of a sequence that has no rest; a pasted text is still awaited."""
+        if self.rest.startswith(_PASTE_START):
+            return []
+        typed, self.rest = self.rest, ""
+        return _split_typed(typed)
+
+
+def _split_typed(text: str) -> list[str]:
     typed: list[str] = _KEY.findall(text)
     return [name for key in typed if (name := _NAMES.get(key, key)).isprintable()]
 
@@ -65,6 +98,7 @@ class Keyboard:
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal
         self._decode = codecs.getincrementaldecoder("utf-8")("ignore").decode
+        self._splitter = KeySplitter()
         self.wake, self.waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def close(self) -> None:
@@ -73,15 +107,16 @@ class Keyboard:
 
     def wait(self, seconds: float) -> list[str]:
         """Wait for keys and return them; returns early on a key or when the window is resized."""
+        seconds = min(seconds, _REST_SECONDS) if self._splitter.rest else seconds
         ready = select.select([self._terminal, self.wake], [], [], seconds)[0]
         if self.wake in ready:
             os.read(self.wake, 4096)
         if self._terminal not in ready:
-            return []
+            return self._splitter.finish()
         typed = _read(self._terminal)
         if not typed:
             raise Quit(143)
-        return split_keys(self._decode(typed))
+        return self._splitter.split(self._decode(typed))
 
 
 def _read(terminal: int) -> bytes:
@@ -105,6 +140,18 @@ def raw_mode(terminal: int) -> Generator[Keyboard]:
         with suppress(termios.error):
             termios.tcsetattr(terminal, termios.TCSAFLUSH, before)
         keyboard.close()
+
+
+@contextmanager
+def paste_mode(screen: IO[str]) -> Generator[None]:
+    """Ask the terminal to mark pasted texts, which are not keys."""
+    screen.write(_PASTE_ON)
+    screen.flush()
+    try:
+        yield
+    finally:
+        screen.write(_PASTE_OFF)
+        screen.flush()
 
 
 @contextmanager

@@ -17,34 +17,40 @@ from ostler.cli.terminal.text import (
 from ostler.cli.watch.board import Board, Totals
 from ostler.cli.watch.handle_key import Row, Screen, selected_index
 from ostler.cli.watch.table import Columns, TaskCells, fit_columns, make_cells, share_rows, split_sections
+from ostler.model.needs import URGENT
+from ostler.views.groups import Section
 
 _STYLES = {"blue": "cyan"}
 # The totals, the limits or an empty line, the message and the keys.
 _FRAME_LINES = 4
-_KEYS = (
-    ("q", "quit"),
-    ("?", "help"),
-    ("Enter", "log"),
-    ("d", "diff"),
-    ("a", "approve"),
-    ("x", "reject"),
-    ("p", "pause"),
-    ("c", "cancel"),
-    ("r", "retry"),
-    ("/", "filter"),
-    ("j/k", "move"),
-)
+_IN_ONE_LINE = {ord("\n"): "⏎", ord("\t"): " "}
+_Keys = Sequence[tuple[str, str]]
+_DECIDE = (("a", "approve"), ("m", "merge"), ("s", "send back"), ("v", "editor"))
+# A narrow window shows the first ones: what the selected task needs.
+_SECTION_KEYS: dict[Section, _Keys] = {
+    "question": (("r", "reply"), ("Enter", "log"), ("d", "diff"), *_DECIDE[2:], ("c", "cancel")),
+    "review": (("Enter", "open"), *_DECIDE, ("l", "log"), ("d", "diff"), ("c", "cancel")),
+    "failed": (("r", "retry"), ("Enter", "log"), ("d", "diff")),
+    "running": (("Enter", "log"), ("d", "diff"), ("p", "pause"), ("c", "cancel")),
+    "waiting": (("Enter", "log"), ("p", "pause"), ("c", "cancel")),
+    "paused": (("r", "resume"), ("Enter", "log"), ("d", "diff"), ("c", "cancel")),
+    "done": (("Enter", "log"), ("d", "diff"), *_DECIDE[1:]),
+    "ended": (("r", "retry"), ("Enter", "log"), ("d", "diff")),
+}
+_FIRST_KEYS: _Keys = (("q", "quit"), ("?", "help"))
+_LAST_KEYS: _Keys = (("u", "undo"), ("/", "filter"), ("j/k", "move"))
 _PAGE_KEYS = (
     ("q", "back"),
+    ("a", "approve"),
+    ("m", "merge"),
+    ("s", "send back"),
+    ("v", "editor"),
+    ("u", "undo"),
+    ("l", "log"),
+    ("d", "diff"),
     ("j/k", "move"),
     ("Space", "next page"),
     ("g/G", "ends"),
-    ("l", "log"),
-    ("d", "diff"),
-    ("a", "approve"),
-    ("x", "reject"),
-    ("p", "pause"),
-    ("c", "cancel"),
 )
 
 
@@ -60,9 +66,11 @@ def render_list(
         else [_render_empty(screen)]
     )
     body += [Text()] * (height_left - len(body))
-    top = [render_header(board.totals, columns), Text(truncate(board.limits, columns), style="yellow")]
-    aside = _describe_selected(board, rows[selected_index(screen, rows)], now) if rows else ""
-    lines = [*top, *body[:height_left], render_message(screen, columns, aside), render_keys(_KEYS, columns)]
+    top = [render_header(board.totals, columns), Text(truncate(board.notice, columns), style="yellow")]
+    selected = next((row for row in rows if row.id == screen.task), None)
+    aside = _describe_selected(board, selected, now) if selected else ""
+    keys = (*_FIRST_KEYS, *(_SECTION_KEYS[selected.section] if selected else ()), *_LAST_KEYS)
+    lines = [*top, *body[:height_left], render_message(screen, columns, aside), render_keys(keys, columns)]
     for line in lines:
         # Even the shortest form may be too long.
         line.truncate(columns)
@@ -89,14 +97,15 @@ def count_page_lines(height: int) -> int:
 
 def render_header(totals: Totals, columns: int) -> Text:
     """Return the totals; a narrow window leaves out zeros, then what does not fit."""
-    counts = totals.groups
-    needs, running, waiting = (counts.get(one, 0) for one in ("needs_you", "running", "waiting"))
+    counts = totals.sections
+    needs = sum(counts.get(one, 0) for one in URGENT)
+    running, waiting = counts.get("running", 0), counts.get("waiting", 0)
     facts = [
         (f"{needs} need{'s' if needs == 1 else ''} you", "bold yellow" if needs else "dim"),
         (f"{running} running", "cyan" if running else "dim"),
         (f"{waiting} waiting", "" if waiting else "dim"),
         (f"{totals.done_today} done today", "green" if totals.done_today else "dim"),
-        (f"{format_usd(totals.usd_today) or '$ unknown'} today", "" if totals.usd_today else "dim"),
+        (f"{format_usd(totals.usd_today) or 'cost unknown'} today", "" if totals.usd_today else "dim"),
     ]
     if sum(len(label) + 3 for label, _ in facts) - 3 > columns:
         facts = [(label.removesuffix(" today"), style) for label, style in facts if style != "dim"]
@@ -112,7 +121,10 @@ def render_message(screen: Screen, columns: int, aside: str = "") -> Text:
     """Return the prompt, the result of the last key, the filter, or else `aside`."""
     if screen.prompt is not None:
         return Text(
-            _truncate_left(escape_controls(screen.prompt.question + screen.prompt.text) + "█", columns)
+            _truncate_left(
+                escape_controls(screen.prompt.question + screen.prompt.text).translate(_IN_ONE_LINE) + "█",
+                columns,
+            )
         )
     if screen.message:
         return Text(truncate(escape_controls(screen.message), columns), style="yellow")
@@ -149,7 +161,7 @@ def _render_sections(
         part = list(section.rows[first : first + share])
         cut = "" if share == counts[index] else f"  {first + 1}-{first + share} of {counts[index]}"
         shown.append((Text.assemble((section.heading, section.style), (cut, "dim")), part))
-    return _render_lines(board, shown, rows[selected].id, size, now)
+    return _render_lines(board, shown, screen.task, size, now)
 
 
 def _render_lines(
@@ -174,14 +186,14 @@ def cells_for(board: Board, row: Row, now: float) -> TaskCells:
 def _describe_selected(board: Board, row: Row, now: float) -> str:
     """Return the title of the selected task and its text in full."""
     title, text = to_one_line(row.title), cells_for(board, row, now).text
-    return title if text in ("", title) else f"{title}: {text}"
+    return text if title in text else f"{title}: {text}" if text else title
 
 
 def _render_row(task_cells: TaskCells, row: Row, layout: Columns, is_selected: bool, columns: int) -> Text:
     cells = layout.format_cells(task_cells)
     line = Text("> " if is_selected else "  ", no_wrap=True)
     line.append(cells[0], style="bold" if is_selected else "")
-    colour = STATUS_COLOURS.get(task_cells.state, "cyan" if row.group == "running" else "")
+    colour = STATUS_COLOURS.get(task_cells.state, "cyan" if row.section == "running" else "")
     line.append("  ")
     line.append(cells[1], style=_STYLES.get(colour, colour))
     line.append("".join(f"  {cell}" for cell in cells[2:]), style="" if is_selected else "dim")

@@ -6,6 +6,7 @@ from ostler.cli.terminal.text import terminal_width
 from ostler.cli.watch.board import Board
 from ostler.cli.watch.screen import cells_for, render_header
 from ostler.cli.watch.table import fit_columns, split_sections
+from ostler.model.needs import URGENT
 
 # Of the sections of waiting and ended tasks.
 _MAX_ROWS = 20
@@ -14,9 +15,9 @@ _MAX_ROWS = 20
 def format_snapshot(board: Board, now: float) -> str:
     """Return the totals and each section with its tasks."""
     width = terminal_width()
-    lines = [line for line in (render_header(board.totals, width).plain, board.limits) if line]
+    lines = [line for line in (render_header(board.totals, width).plain, board.notice) if line]
     shown = [
-        (section, section.rows[: None if section.rows[0].group in ("needs_you", "running") else _MAX_ROWS])
+        (section, section.rows[: None if section.rows[0].section in (*URGENT, "running") else _MAX_ROWS])
         for section in split_sections(board.rows)
     ]
     cells = {row.id: cells_for(board, row, now) for _, part in shown for row in part}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from ostler.cli.terminal.activity import format_remaining
-from ostler.cli.terminal.task_table import describe_waiting, list_marks
+from ostler.cli.terminal.task_table import USUAL, describe_task, describe_waiting, list_marks
 from ostler.cli.terminal.text import (
     display_width,
     format_duration,
@@ -23,16 +23,18 @@ from ostler.cli.terminal.text import (
 )
 from ostler.cli.watch.handle_key import Row
 from ostler.clock import format_local_time
-from ostler.views.groups import Group
+from ostler.model.needs import URGENT
+from ostler.views.groups import SECTIONS, TITLES, Section
 from ostler.views.lanes import Lane
 from ostler.views.task import TaskView
 
-_HEADINGS: dict[Group, tuple[str, str]] = {
-    "needs_you": ("Needs you", "bold yellow"),
-    "running": ("Running", "bold cyan"),
-    "waiting": ("Waiting", "bold"),
-    "done": ("Ended", "bold"),
-    "ended": ("Ended", "bold"),
+# Done and other ended tasks are one list, with the last one first.
+_HEADINGS: dict[Section, str] = {
+    section: TITLES["ended" if section == "done" else section] for section in SECTIONS
+}
+_STYLES: dict[Section, str] = {
+    section: "bold yellow" if section in URGENT else "bold cyan" if section == "running" else "bold"
+    for section in SECTIONS
 }
 # Dropped in this order: tokens, time, cost.
 _OPTIONAL = (2, 4, 3)
@@ -53,18 +55,21 @@ class TaskCells(Struct, frozen=True):
     text: str
 
 
-class Section(Struct, frozen=True):
+class Part(Struct, frozen=True):
+    """Rows with a heading."""
+
     heading: str
     style: str
     rows: Sequence[Row]
 
 
-def split_sections(rows: Sequence[Row]) -> list[Section]:
-    """Split the sorted rows into sections with headings."""
-    return [
-        Section(heading, style, list(part))
-        for (heading, style), part in groupby(rows, lambda row: _HEADINGS[row.group])
-    ]
+def split_sections(rows: Sequence[Row]) -> list[Part]:
+    """Split the sorted rows into parts with headings."""
+    return [Part(heading, style, list(part)) for (heading, style), part in groupby(rows, _find_heading)]
+
+
+def _find_heading(row: Row) -> tuple[str, str]:
+    return _HEADINGS[row.section], _STYLES[row.section]
 
 
 def share_rows(counts: Sequence[int], height: int, first: int) -> list[int]:
@@ -85,7 +90,7 @@ def share_rows(counts: Sequence[int], height: int, first: int) -> list[int]:
 
 def make_cells(row: Row, view: TaskView, lane: Lane | None, activity: str, now: float) -> TaskCells:
     """Return the cells of a task; `doing` is the activity of a running one."""
-    live = lane if row.group == "running" else None
+    live = lane if row.section == "running" else None
     used = view.usage.total + (live.live.total if live else 0)
     at = live.since if live else datetime.fromisoformat(view.updated_at).timestamp()
     return TaskCells(
@@ -94,19 +99,25 @@ def make_cells(row: Row, view: TaskView, lane: Lane | None, activity: str, now: 
         tokens=format_tokens(used) if used else "",
         cost=format_usd(view.cost_usd),
         time=format_duration(now - at),
-        text=activity if live else to_one_line(" ".join((*list_marks(view), _describe_task(row, view, now)))),
+        text=activity if live else to_one_line(" ".join(_list_words(row, view, now))),
     )
+
+
+def _list_words(row: Row, view: TaskView, now: float) -> Iterator[str]:
+    """Yield the priority of a task that waits for a person, its marks, and its reason or title."""
+    if row.section in URGENT and view.priority != USUAL:
+        yield view.priority
+    yield from list_marks(view)
+    yield _describe_task(row, view, now)
 
 
 def _describe_task(row: Row, view: TaskView, now: float) -> str:
     reason = format_reason(view.code, view.message)
-    match row.group:
+    match row.section:
         case "waiting":
             return _describe_resume(view, now) or reason or describe_waiting(view) or view.title
-        case "done":
-            return view.pr_url or view.output_path or view.title
         case _:
-            return reason or view.title
+            return describe_task(view)
 
 
 def _describe_resume(view: TaskView, now: float) -> str:

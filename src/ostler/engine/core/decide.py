@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from ostler.engine.core.hosts import is_elsewhere
 from ostler.engine.core.moves import current_gate, merge_gate
 from ostler.engine.core.publishing import find_checked_commit
 from ostler.engine.core.requests import is_withdrawn, keep_completed
@@ -47,6 +48,8 @@ def decide(state: State) -> Step | None:
 def step_for_stage(state: State) -> Step | None:
     """Return the step of the current stage, regardless of requests to cancel or pause."""
     key, phase = _iteration_key(state), state.current.id
+    if is_elsewhere(state):
+        return PrepareWorkspace(state.task, f"{state.task}/{state.round}.{state.claims}/move")
     match state.stage:
         case Stage.NEW:
             return PrepareWorkspace(state.task, f"{state.task}/{state.round}.{state.claims}/prepare")

@@ -9,13 +9,15 @@ from msgspec.structs import replace
 from ostler.engine.core.left import forget_details
 from ostler.engine.core.moves import (
     RETURN_RULES,
+    REVIEW_RULES,
     advance,
     apply_gate_decided,
     checks_earlier_work,
     reset_phases,
+    send_back_for_person,
     send_back_for_retry,
 )
-from ostler.engine.core.requests import is_withdrawn
+from ostler.engine.core.requests import is_withdrawn, undo_decision
 from ostler.engine.core.verdicts import (
     find_gate,
     has_live_rules,
@@ -26,7 +28,7 @@ from ostler.engine.core.verdicts import (
 )
 from ostler.errors import Code
 from ostler.model.event import DecisionRecorded, GateDecided, SettingsAccepted
-from ostler.model.state import GateState, PhaseState, Stage, State
+from ostler.model.state import BY_TIMEOUT, GateState, PhaseState, Stage, State
 from ostler.model.status import TERMINAL, TaskStatus
 
 _S = TaskStatus
@@ -50,16 +52,20 @@ def apply_decision(state: State, event: DecisionRecorded) -> State:
             return _pause(state)
         case "resume":
             return _resume(state, event)
+        case "message":
+            return _interrupt_with_message(state)
         case "approve" | "reject" if state.held:
             return _answer_proposal(state, event)
         case "approve" | "reject":
-            return _answer_gate(state, event)
+            return _remember_request(_answer_gate(state, event), state, event)
         case "skip" | "rewind" if state.held:
             return state
         case "skip":
             return _skip_phase(state, event)
         case "rewind":
             return state if state.status in TERMINAL else rewind_to(state, event.phase, bool(event.text))
+        case "undo":
+            return undo_decision(state)
         case "kill":
             # The run ends the attempt; its call decides on a retry.
             return state
@@ -103,8 +109,27 @@ def _resume(state: State, event: DecisionRecorded) -> State:
     can_merge = state.stage is Stage.PUBLISHING or (state.stage is Stage.NEW and state.conflict_commit)
     has_conflict = state.code is Code.MERGE_CONFLICT and can_merge and event.text
     if has_conflict or (rejected and not repeats_gate) or (event.text and _has_findings(state)):
-        return send_back_for_retry(resumed, state.seq + 1)
+        return _send_back(resumed, event)
     return replace(resumed, conflict_commit=None, rebases=0)
+
+
+def takes_message(state: State) -> bool:
+    """Return whether a call runs or is about to start, which a message replaces by one that has it."""
+    works = state.status is _S.IN_PROGRESS and state.stage is Stage.READY
+    return works and state.ending is None and not (state.pause_requested or state.cancel_requested)
+
+
+def _interrupt_with_message(state: State) -> State:
+    """Call the agent again with the message; the key of the new call stops the one that runs."""
+    if not takes_message(state):
+        return state
+    return replace(state, call=state.call + 1, feedback_seq=state.seq + 1)
+
+
+def _send_back(state: State, event: DecisionRecorded) -> State:
+    """Send the work back; from the rules of reviews on, a person's decision uses up no retry."""
+    by_person = event.by != BY_TIMEOUT and (event.review or state.rules >= REVIEW_RULES)
+    return send_back_for_person(state) if by_person else send_back_for_retry(state, state.seq + 1)
 
 
 def _has_findings(state: State) -> bool:
@@ -131,12 +156,22 @@ def _answer_gate(state: State, event: DecisionRecorded) -> State:
         again = replace(state, code=None, message="", call=state.call + 1)
         if approved:
             return replace(again, status=_S.PENDING)
-        return replace(send_back_for_retry(again, state.seq + 1), status=_S.REVISION)
-    after = apply_gate_decided(replace(state, code=None, message=""), _build_verdict(state, event))
+        return replace(_send_back(again, event), status=_S.REVISION)
+    decided = replace(state, code=None, message="")
+    after = apply_gate_decided(decided, _build_verdict(state, event), is_review=event.review > 0)
     if after.ending is not None:
         end = after.ending
         return replace(after, status=_S.BLOCKED, code=end.code, message=end.message, ending=None)
     return replace(after, status=_S.PENDING if approved else _S.REVISION)
+
+
+def _remember_request(answered: State, before: State, event: DecisionRecorded) -> State:
+    """Keep how the approved work is to be published; a rejection drops an earlier request."""
+    if answered is before:
+        return before
+    if event.verb == "reject":
+        return replace(answered, publish_next=None)
+    return replace(answered, publish_next=event.then) if event.then else answered
 
 
 def _build_verdict(state: State, event: DecisionRecorded) -> GateDecided:
@@ -221,7 +256,8 @@ def rewind_to(state: State, to: str, has_feedback: bool) -> State:
         resumes_at=None,
     )
     # The new work is another one: what was requested and published before is not about it.
-    back = replace(back, gates=(), final_gate="", publish_as=None, completed=None, published_into="")
+    back = replace(back, gates=(), final_gate="", completed=None, published_into="")
+    back = replace(back, publish_as=None, publish_next=None)
     back = forget_details(replace(back, warnings=()))
     back = replace(back, signatures=(), retry_of="", review_requested=False, pr_url=None)
     back = replace(

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ostler.engine.core.decide import decide, step_for_stage
 from ostler.engine.core.decisions import apply_accepted, apply_decision, hold_proposal, rewind_to
 from ostler.engine.core.disposal import apply_disposal
+from ostler.engine.core.hosts import HOST_RULES, apply_moved, is_elsewhere
 from ostler.engine.core.iterations import apply_call_ended, apply_checkpoint
 from ostler.engine.core.left import add_details, forget_details, set_left
 from ostler.engine.core.moves import (
@@ -22,7 +23,16 @@ from ostler.engine.core.moves import (
 )
 from ostler.engine.core.publishing import apply_published, apply_rebased, apply_step_failed
 from ostler.engine.core.repeats import count_failure, count_step
-from ostler.engine.core.requests import WITHDRAWN, is_withdrawn, reopen_to_publish, withdraw_request
+from ostler.engine.core.requests import (
+    PUBLISH_AGAIN,
+    WITHDRAWN,
+    is_withdrawn,
+    keep_undoable,
+    reopen_to_publish,
+    withdraw_request,
+)
+from ostler.engine.core.reviews import reopen_for_review
+from ostler.engine.core.rules import require_known_rules
 from ostler.engine.core.verdicts import (
     apply_final_checked,
     enter_final_stage,
@@ -34,8 +44,7 @@ from ostler.engine.core.verdicts import (
 )
 from ostler.errors import Code
 from ostler.model.event import (
-    MERGE_REQUEST,
-    RETARGET_REQUEST,
+    REVIEW_REQUEST,
     CallEnded,
     CheckpointMade,
     DecisionRecorded,
@@ -69,13 +78,12 @@ from ostler.model.event import (
     UsageEvent,
     WorkspaceReleased,
 )
-from ostler.model.plan import MERGE, Publishing
+from ostler.model.plan import MERGE
 from ostler.model.state import GateState, PhaseState, Stage, State
 from ostler.model.status import REOPENABLE, TERMINAL, TaskStatus, may_become
 from ostler.model.usage import add_cost
 
 _FAILURES_BEFORE_QUARANTINE = 3
-_PUBLISH_AGAIN: dict[str, Publishing] = {MERGE_REQUEST: "merge", RETARGET_REQUEST: "pr"}
 
 
 class OutOfOrder(Exception):
@@ -102,6 +110,7 @@ def begin(record: Record) -> State:
         session_seed=created.session_seed,
         after=task.after,
         not_before=task.not_before,
+        queued_at=task.queued_at,
         after_any=task.after_any,
         order_only=task.order_only,
         start_commit=task.start_commit,
@@ -113,11 +122,16 @@ def begin(record: Record) -> State:
 
 
 def evolve(state: State, record: Record) -> State:
-    """Return the state after one more record; raise OutOfOrder if it does not follow."""
+    """Return the state after one more record; raise OutOfOrder if it does not follow.
+
+    Raises STATE_VERSION for a task of a newer version.
+    """
+    require_known_rules(state)
     if record.seq != state.seq + 1 or record.task != state.task:
         raise OutOfOrder(f"{record.task}: record {record.seq} does not follow {state.task} {state.seq}")
     after = _fold(state, record)
     after = count_step(after) if record.step else after
+    after = keep_undoable(state, after, record.event)
     return replace(after, seq=record.seq, updated_at=record.at)
 
 
@@ -230,6 +244,8 @@ def _apply_claimed(state: State, event: TaskClaimed) -> State:
         state = enter_final_stage(state)
     stage = Stage.NEW if state.stage is Stage.READY else state.stage
     claimed = replace(state, claims=state.claims + 1, stage=stage, code=None, message="", resumes_at=None)
+    if state.rules >= HOST_RULES:
+        claimed = replace(claimed, host=event.host)
     return claimed if state.status is TaskStatus.IN_PROGRESS else _set_status(claimed, TaskStatus.IN_PROGRESS)
 
 
@@ -245,14 +261,17 @@ def _upgrade_rules(state: State, event: TaskClaimed) -> State:
 
 def _apply_started(state: State, event: TaskStarted) -> State:
     started = replace(state, worktree=event.worktree, branch=event.branch, base=event.base)
-    started = replace(started, target=event.target or state.target)
+    started = replace(started, target=event.target or state.target, workspace_host=state.host)
     started = replace(started, remotes=state.remotes if event.remotes is None else event.remotes)
     if event.predecessors is not None:
         started = replace(started, predecessors=event.predecessors)
     if event.commit is not None and state.commit is not None:
         # Gates that passed another tree check the rebased commit again (moves.py).
         started = replace(started, commit=event.commit, tree=event.tree)
-    return _continue_after_preparation(replace(started, reset_to=None, conflict_commit=None))
+    prepared = replace(started, reset_to=None, conflict_commit=None)
+    if is_elsewhere(state):
+        return apply_moved(prepared, event.commit is not None)
+    return _continue_after_preparation(prepared)
 
 
 def _continue_after_preparation(state: State) -> State:
@@ -304,7 +323,8 @@ def _apply_end(state: State, event: TaskCompleted | TaskFailed | TaskCancelled) 
     match event:
         case TaskCompleted():
             message = event.message or (WITHDRAWN if withdrawn else "")
-            return _set_status(replace(ended, code=None, message=message), TaskStatus.COMPLETED)
+            done = replace(ended, code=None, message=message, publish_next=None)
+            return _set_status(done, TaskStatus.COMPLETED)
         case TaskCancelled():
             return _set_status(replace(ended, code=Code.ABORTED, message=event.message), TaskStatus.CANCELLED)
         case TaskFailed():
@@ -325,8 +345,10 @@ def _apply_reopened(state: State, event: TaskReopened) -> State:
     """Reset every phase that did not pass, or all from the named phase on."""
     if event.phase and (state.status in REOPENABLE or state.status is TaskStatus.COMPLETED):
         return rewind_to(state, event.phase, bool(event.text))
-    if event.by in _PUBLISH_AGAIN and state.status is TaskStatus.COMPLETED:
-        return reopen_to_publish(state, _PUBLISH_AGAIN[event.by])
+    if event.by == REVIEW_REQUEST and state.status is TaskStatus.COMPLETED:
+        return reopen_for_review(state)
+    if event.by in PUBLISH_AGAIN and state.status is TaskStatus.COMPLETED:
+        return reopen_to_publish(state, PUBLISH_AGAIN[event.by])
     if state.status not in REOPENABLE:
         return state
     kept = tuple(
@@ -347,7 +369,7 @@ def _apply_reopened(state: State, event: TaskReopened) -> State:
     fresh = forget_details(replace(fresh, warnings=warnings))
     fresh = replace(fresh, feedback_seq=0, retry_of="", signatures=(), review_requested=False)
     fresh = replace(fresh, rebases=0, conflict_commit=None, final_gate="", no_changes="", held=False)
-    fresh = replace(fresh, steps=0)
+    fresh = replace(fresh, publish_next=state.publish_next if kept == state.phases else None, steps=0)
     return replace(advance(fresh), status=TaskStatus.PENDING, stage=Stage.NEW)
 
 
@@ -360,7 +382,8 @@ def _apply_rebuilt(state: State, event: TaskRebuilt) -> State:
 def _apply_edited(state: State, event: TaskEdited) -> State:
     """Use the new values; the plan of a task that has started stays."""
     task = event.task
-    edited = replace(state, title=task.title, priority=task.priority, not_before=task.not_before)
+    edited = replace(state, title=task.title, priority=task.priority)
+    edited = replace(edited, not_before=task.not_before, queued_at=task.queued_at)
     if state.claims or state.status in TERMINAL:
         return edited
     edited = replace(edited, weight=task.weight, after=task.after, after_any=task.after_any)

@@ -6,8 +6,10 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from ostler.engine.core.hosts import HOST_RULES
 from ostler.engine.core.left import add_details, set_left
 from ostler.engine.core.moves import (
+    REVIEW_RULES,
     add_warnings,
     can_retry,
     commits_phase,
@@ -67,6 +69,8 @@ def _apply_blocked(state: State, event: CallEnded) -> State:
 
 def _clear_feedback(state: State) -> State:
     """Drop the feedback that was delivered; the reason of a retry stays until its phase passes."""
+    if state.rules >= HOST_RULES:
+        state = replace(state, delivered_seq=state.feedback_seq)
     return state if state.retry_of else replace(state, feedback_seq=0)
 
 
@@ -95,6 +99,9 @@ def apply_checkpoint(state: State, event: CheckpointMade) -> State:
     committed = replace(state, commit=event.commit or state.commit, output=event.output or state.output)
     committed = replace(committed, tree=event.tree, unchanged=event.unchanged)
     committed = set_left(committed, event.left)
+    if state.rules >= REVIEW_RULES and event.commit not in (None, state.commit):
+        # Work that was sent back after it was published: nothing has the new commit yet.
+        committed = replace(committed, published_into="")
     if not event.unchanged:
         committed = replace(forget_no_changes(committed), no_changes="")
     # After that, because a document that was not changed has this warning too.

@@ -22,7 +22,7 @@ from ostler.errors import Code
 from ostler.model.event import CallEnded, Event, GateDecided
 from ostler.model.notice import PhaseCompleted, PhaseRetried
 from ostler.model.plan import MERGE, Gate
-from ostler.model.state import Ending, GateState, PhaseState, PhaseStatus, Stage, State
+from ostler.model.state import BY_TIMEOUT, Ending, GateState, PhaseState, PhaseStatus, Stage, State
 from ostler.model.status import TaskStatus
 
 SESSION_RULES = 3
@@ -30,6 +30,9 @@ SESSION_RULES = 3
 
 RETURN_RULES = 4
 """From these rules on, feedback about a phase that is blocked goes to the phase whose work it checks."""
+
+REVIEW_RULES = 6
+"""From these rules on, work that a person rejects goes back to its agent, whatever retries are left."""
 
 _STUCK_AFTER = 3
 _FINISHED = ("completed", "skipped")
@@ -141,8 +144,8 @@ def _is_merge_approved(state: State) -> bool:
     return state.merge is not None and state.merge.verdict in ("pass", "skipped", "overruled")
 
 
-def apply_gate_decided(state: State, event: GateDecided) -> State:
-    """Return the state after a gate's verdict."""
+def apply_gate_decided(state: State, event: GateDecided, *, is_review: bool = False) -> State:
+    """Return the state after a gate's verdict; `is_review`: a person sends the work back with a review."""
     if state.stage is Stage.FINAL:
         state = focus_gate(state, event.phase)
     checked = replace(state, checks=state.checks + 1, warnings=add_warnings(state, event.warnings))
@@ -155,6 +158,9 @@ def apply_gate_decided(state: State, event: GateDecided) -> State:
         case "pass" | "skipped" | "overruled" | "not_checked":
             return _pass_gate(checked, gate)
         case "fail":
+            by_person = event.gate == "human" and event.by != BY_TIMEOUT
+            if by_person and (is_review or state.rules >= REVIEW_RULES):
+                return send_back_for_person(_store_gate(checked, gate))
             return _reject(_store_gate(checked, gate), event)
         case "could_not_run":
             ending = Ending(TaskStatus.BLOCKED, Code.GATE_UNRUNNABLE, event.reason)
@@ -217,7 +223,9 @@ def _reject(state: State, event: GateDecided) -> State:
     ):
         # The stage stays the same: from here on a person decides at this gate.
         return replace(state, review_requested=True)
-    if state.publish_as is not None or not can_retry(state):
+    # A publication that was requested with the approval of the work still belongs to the work.
+    requested = state.publish_as is not None and (state.completed is not None or state.rules < REVIEW_RULES)
+    if requested or not can_retry(state):
         # A person asked for a merge, not for more work: the person decides what follows.
         ending = Ending(TaskStatus.BLOCKED, Code.GATE_REJECTED, event.reason)
         return replace(state, ending=ending, feedback_seq=feedback_seq)
@@ -250,15 +258,28 @@ def checks_earlier_work(state: State, name: str) -> bool:
     return index is not None and back is not None and back < index
 
 
+def send_back_for_person(state: State) -> State:
+    """Repeat the work with the decision of a person in the next prompt; that uses up no retry."""
+    failed = state.phases[state.phase]
+    counted = replace_phase(state, state.phase, replace(failed, rejections=failed.rejections + 1))
+    return _send_back(replace(counted, signatures=()), state.seq + 1)
+
+
 def send_back_for_retry(state: State, feedback_seq: int) -> State:
     """Repeat the work with the record `feedback_seq` in the next prompt."""
     failed = state.phases[state.phase]
     counted = replace_phase(state, state.phase, replace(failed, retries=failed.retries + 1))
+    return _send_back(counted, feedback_seq)
+
+
+def _send_back(state: State, feedback_seq: int) -> State:
+    failed = state.phases[state.phase]
     reset = replace(
-        counted, feedback_seq=feedback_seq, retry_of=failed.id, stage=Stage.READY, call=1, merge=None
+        state, feedback_seq=feedback_seq, retry_of=failed.id, stage=Stage.READY, call=1, merge=None
     )
     reset = replace(reset, review_requested=False, recheck_phases=(), rebases=0, gates=(), final_gate="")
-    reset = replace(reset, completed=None)  # the work changes from here on
+    # The work changes from here on: nobody has approved what is published.
+    reset = replace(reset, completed=None, publish_next=None)
     reset = forget_no_changes(reset)
     rechecks = bool(state.recheck_phases) or state.stage is Stage.FINAL
     target, last = find_retry_phase(state), len(state.phases) - 1 if rechecks else state.phase
@@ -273,7 +294,7 @@ def send_back_for_retry(state: State, feedback_seq: int) -> State:
 def reset_phases(state: State, first: int, last: int) -> State:
     """Reset the phases from first to last; retries and skipped phases are kept."""
     fresh = [
-        PhaseState(one.id, retries=one.retries, first_round=state.round + 1)
+        PhaseState(one.id, retries=one.retries, rejections=one.rejections, first_round=state.round + 1)
         if index == first or (first < index <= last and one.status != "skipped")
         else one
         for index, one in enumerate(state.phases)

@@ -31,7 +31,7 @@ def apply_published(state: State, event: Published) -> State:
     if state.status in TERMINAL:
         # Something changed after the end, such as the base of its pull request.
         return published
-    done = replace(published, stage=Stage.DONE, publish_as=None, completed=None)
+    done = replace(published, stage=Stage.DONE, publish_as=None, publish_next=None, completed=None)
     commit, base = event.commit or state.commit, event.base or state.base
     return replace(done, commit=commit, base=base, warnings=(*state.warnings, *notes))
 

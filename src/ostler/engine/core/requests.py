@@ -1,21 +1,40 @@
-"""A person's request to publish a completed task: a merge, or a new base of its pull request."""
+"""A person's requests about completed work: merge, publish or rebase it; and taking a decision back."""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
 from ostler.errors import Code
-from ostler.model.plan import Publishing
+from ostler.model.event import (
+    MERGE_REQUEST,
+    PUBLISH_REQUEST,
+    REBASE_REQUEST,
+    RETARGET_REQUEST,
+    DecisionRecorded,
+    TaskReopened,
+)
+from ostler.model.plan import PublishAs
 from ostler.model.state import CompletedWork, Ending, Stage, State
 from ostler.model.status import TaskStatus
 
 NOT_PUBLISHED = "the request to publish it failed"
 WITHDRAWN = "the request to publish it was cancelled; nothing was merged"
 
+UNDO_RULES = 6
+"""From these rules on, the state keeps the one before a decision until something else is recorded."""
+
+PUBLISH_AGAIN: dict[str, PublishAs] = {
+    MERGE_REQUEST: "merge",
+    PUBLISH_REQUEST: "pr",
+    REBASE_REQUEST: "rebase",
+    RETARGET_REQUEST: "pr",
+}
+"""What the requests about completed work ask for."""
+
 _AGENT_STAGES = (Stage.READY, Stage.ITERATED, Stage.ANSWERED)
 
 
-def reopen_to_publish(state: State, how: Publishing) -> State:
+def reopen_to_publish(state: State, how: PublishAs) -> State:
     """Return a completed task to its publication; no phase runs again."""
     completed = CompletedWork(
         state.commit, state.base, state.tree, state.phases, state.gates, state.merge, state.warnings
@@ -45,6 +64,25 @@ def keep_completed(state: State, ending: Ending) -> Ending:
     if ending.status is not TaskStatus.FAILED or not is_publication_only(state):
         return ending
     return Ending(TaskStatus.COMPLETED, message=describe_failed_request(ending.code, ending.message))
+
+
+def keep_undoable(before: State, after: State, event: object) -> State:
+    """Return the state with the one before it if the event is a decision that a person can take back."""
+    previous = None
+    if after.rules >= UNDO_RULES and _can_be_undone(event) and after != before:
+        previous = replace(before, undoable=None)
+    return after if after.undoable is previous else replace(after, undoable=previous)
+
+
+def _can_be_undone(event: object) -> bool:
+    if isinstance(event, TaskReopened):
+        return event.by in PUBLISH_AGAIN
+    return isinstance(event, DecisionRecorded) and event.verb == "approve"
+
+
+def undo_decision(state: State) -> State:
+    """Return the state before the last decision; the same state if no decision can be taken back."""
+    return state if state.undoable is None else state.undoable
 
 
 def withdraw_request(state: State) -> State:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ostler.model.ids import TaskId
-from ostler.model.plan import Gate, Publishing
+from ostler.model.plan import Gate, PublishAs
 from ostler.model.state import Ending
 
 
@@ -58,7 +58,7 @@ class Publish(Struct, frozen=True):
 
     task: TaskId
     key: str
-    how: Publishing  # as accepted; the settings may allow less now
+    how: PublishAs  # as accepted; the settings may allow less now
     # The only commit that may be published; None: no gate would check another one.
     checked_commit: str | None = None
 

@@ -104,7 +104,7 @@ def has_checked(state: State, name: str, gate: Gate) -> bool:
     if gate.type == "human" and not found.by_person:
         return False
     is_final = found.by_person and (_is_overruled(found) or not gate.command or found.type is None)
-    return is_final or not checks_files(gate) or is_about_last_commit(found, state)
+    return is_final or not checks_files(gate) or state.is_about_last_commit(found)
 
 
 def _is_overruled(found: GateState) -> bool:
@@ -132,11 +132,6 @@ def _covers_criteria(found: GateState, gate: Gate, planned: Gate) -> bool:
 def checks_files(gate: Gate) -> bool:
     """Return whether the verdict of the gate depends on the files of the commit."""
     return gate.type in ("command", "ai") or bool(gate.command)
-
-
-def is_about_last_commit(gate: GateState, state: State) -> bool:
-    """Return whether a verdict is about the files of the last commit."""
-    return gate.sha == state.commit or bool(gate.tree and gate.tree == state.tree)
 
 
 def drop_outdated_approvals(state: State) -> State:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -14,26 +15,24 @@ from ostler.calls.attempts.session import AgentSession, model_of_session, select
 from ostler.calls.request import CallOutcome, CallRequest
 from ostler.engine.core.step import CallAgent
 from ostler.engine.steps.agent_call.caller import find_task_answer, make_caller
-from ostler.engine.steps.agent_call.document import DocumentCallPrompt, build_document_prompt
 from ostler.engine.steps.agent_call.evidence import (
     CallVerdict,
     Evidence,
     block_repetition,
     depends_on_changes,
     evaluate,
-    repeats,
 )
 from ostler.engine.steps.agent_call.prompt import CallPrompt, build_call_prompt, current_role
 from ostler.engine.steps.agent_call.provided_files import read_document_file
+from ostler.engine.steps.agent_call.repetition import find_repetition, read_answer
 from ostler.engine.steps.agent_call.sandbox_record import add_sandbox, find_refusals
 from ostler.engine.steps.agent_call.state_file import AgentState, agent_state_path, read_agent_state
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
-from ostler.engine.steps.workspaces.agent_commits import take_agent_commits
 from ostler.engine.steps.workspaces.box_files import create_workspace
+from ostler.engine.steps.workspaces.moved_sessions import restore_sessions
 from ostler.engine.steps.workspaces.watch import Watch, end_watch, start_watch
-from ostler.engine.steps.workspaces.worktree import has_changed, hash_files, working_directory
+from ostler.engine.steps.workspaces.worktree import has_changed, working_directory
 from ostler.errors import Code, OstlerError, needs_account_fix
-from ostler.files.atomic import sync_filesystem
 from ostler.model.attempt import Attempt
 from ostler.model.budget import find_task_budget
 from ostler.model.event import CallEnded, Verdict
@@ -42,16 +41,20 @@ from ostler.model.state import State
 from ostler.model.warning import WarningDetail
 from ostler.prompt.report import AgentReport, StateFileReport, parse_report
 
+if TYPE_CHECKING:
+    from ostler.engine.steps.agent_call.document import DocumentCallPrompt
+
 
 async def call_agent(step: CallAgent, context: TaskContext, services: StepServices) -> StepResult:
     """Call the agent; if cancelled, stop it and return an interrupted call."""
     attempts = services.journal.attempts(step.task)
     document = context.state.plan.is_document
-    prompt = (
-        build_document_prompt(context, services)
-        if document
-        else build_call_prompt(step, context, services, attempts)
-    )
+    if document:
+        from ostler.engine.steps.agent_call.document import build_document_prompt  # noqa: PLC0415  (imported on use)
+
+        prompt = build_document_prompt(context, services)
+    else:
+        prompt = build_call_prompt(step, context, services, attempts)
     request = _build_request(step, context, services, prompt, attempts)
     is_kept = has_kept_answer(request, find_task_answer(step.task, services))
     # A report of the attempt whose answer is kept is older than this run.
@@ -59,8 +62,9 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
     watch = await run_in_thread(start_watch, context, services)
     written = AgentState(Path(request.state_file), context, services)
     if not is_kept:
-        written.write(context.state)
+        await run_in_thread(written.write, context.state)
         request = replace(request, on_session=written.note_session)
+    await restore_sessions(request, services)
     # Last, so that the notices and the start of the attempt share one commit.
     _notify_started(step, context.state, services)
 
@@ -82,18 +86,23 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
         reading = _read_report(request, outcome, after, services) or read_agent_state(
             state_file, written.text
         )
-        ended = await _build_success(step, context, services, outcome, reading)
+        ended = await _build_success(step, context, services, outcome, reading, written.began_ns)
         ended = replace(ended, warnings=(*ended.warnings, *prompt.warnings, *refused))
         notices = ()
     else:
         ended, notices = _build_failure(step, outcome, services)
     if outcome.answer:
         write_verdict(find_page(request.task_dir / outcome.answer), ended)
-    return StepResult(complete(ended), notices)
+    # A power cut after the record must leave neither empty files nor an answer that is lost.
+    worked = services.layout.root if context.state.worktree is None else services.layout.worktrees
+    flush = (worked, request.task_dir) if outcome.result.ok else ()
+    return StepResult(complete(ended), notices, flush)
 
 
 def _end_call(watch: Watch | None, context: TaskContext, services: StepServices) -> tuple[WarningDetail, ...]:
     """Take over the commits of the agent, and return what it changed that it should not."""
+    from ostler.engine.steps.workspaces.agent_commits import take_agent_commits  # noqa: PLC0415  (imported on use)
+
     return (*take_agent_commits(context.state, services), *end_watch(watch, context, services))
 
 
@@ -169,6 +178,7 @@ async def _build_success(
     services: StepServices,
     outcome: CallOutcome,
     reading: StateFileReport,
+    began_ns: int | None,
 ) -> CallEnded:
     evidence = Evidence(
         text=outcome.result.text,
@@ -184,13 +194,11 @@ async def _build_success(
         evidence = replace(evidence, changed=await asyncio.to_thread(has_changed, context.state, services))
     verdict = _require_document(evaluate(evidence), context, services)
     files = ""
-    if verdict.verdict in ("continue", "blocked") and not evidence.is_document:
-        files = await asyncio.to_thread(hash_files, context.state, services)
-    if verdict.verdict == "continue" and files and _repeats_last_call(step, outcome, files, services):
-        verdict = block_repetition(_read_answer(step, outcome.answer, services))
-    directory = services.layout.root if context.state.worktree is None else services.layout.worktrees
-    # A power cut before the commit must not leave empty files.
-    await asyncio.to_thread(sync_filesystem, directory)
+    if verdict.verdict == "continue" and not evidence.is_document:
+        repeats, files = await asyncio.to_thread(
+            find_repetition, step, outcome.answer, began_ns, context, services
+        )
+        verdict = block_repetition(read_answer(step, outcome.answer, services)) if repeats else verdict
     return CallEnded(
         phase=step.phase,
         iteration=step.iteration,
@@ -215,22 +223,6 @@ def _require_document(verdict: CallVerdict, context: TaskContext, services: Step
             raise
         return CallVerdict("failed", Code.NO_RESULT, error.message)
     return CallVerdict("complete") if written is not None and verdict.verdict == "continue" else verdict
-
-
-def _repeats_last_call(step: CallAgent, outcome: CallOutcome, files: str, services: StepServices) -> bool:
-    """Return whether the call gave the answer of the one before it, and left the same files."""
-    calls = (one.event for one in reversed(services.journal.read(step.task)))
-    last = next((event for event in calls if isinstance(event, CallEnded)), None)
-    if last is None or last.phase != step.phase or last.files != files:
-        return False
-    return repeats(_read_answer(step, outcome.answer, services), _read_answer(step, last.answer, services))
-
-
-def _read_answer(step: CallAgent, path: str, services: StepServices) -> str:
-    try:
-        return (services.layout.task(step.task) / path).read_text("utf-8", "replace") if path else ""
-    except FileNotFoundError:
-        return ""
 
 
 def _build_failure(

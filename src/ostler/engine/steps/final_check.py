@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from ostler.engine.core.step import CheckFinal, CheckGate
-from ostler.engine.core.verdicts import find_gate, focus_gate, has_checked, is_about_last_commit
-from ostler.engine.steps.gate import check_gate
+from ostler.engine.core.verdicts import find_gate, focus_gate, has_checked
 from ostler.engine.steps.gates.guarded_files import needs_person
 from ostler.engine.steps.gates.live import find_merge_gate
 from ostler.engine.steps.gates.quality import name_checks, select_checks
-from ostler.engine.steps.protection import find_protection
+from ostler.engine.steps.protection import find_protection, find_publication
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
 from ostler.model.event import FinalChecked
 from ostler.model.plan import Gate
@@ -26,6 +25,8 @@ async def check_final(step: CheckFinal, context: TaskContext, services: StepServ
     name = step.asked or next(list_unchecked(context.state, used), "")
     if not name:
         return StepResult(await run_in_thread(_build_end, used, context, services))
+    from ostler.engine.steps.gate import check_gate  # noqa: PLC0415  (imported on use)
+
     gate = Gate("human") if step.asked else used.gate(name)
     focused = replace(context, state=focus_gate(context.state, name))
     return await check_gate(CheckGate(step.task, step.key, name, gate, step.sha), focused, services)
@@ -53,15 +54,15 @@ def _has_outdated_checks(state: State, name: str, used: Protection) -> bool:
     if found is None or not set(name_checks(own)) <= set(found.checks):
         # Added or changed after the phase had passed.
         return True
-    return not found.by_person and not is_about_last_commit(found, state)
+    return not found.by_person and not state.is_about_last_commit(found)
 
 
 def _build_end(used: Protection, context: TaskContext, services: StepServices) -> FinalChecked:
-    state = context.state
+    state, how = context.state, find_publication(context, services)
     gate = find_merge_gate(used, context, services)
     if has_checked(state, MERGE, gate) and not _lacks_person(gate, context, services):
-        return FinalChecked("skip", used.publish, state.commit)
-    return FinalChecked("auto" if gate.passes_automatically else gate.type, used.publish, state.commit)
+        return FinalChecked("skip", how, state.commit)
+    return FinalChecked("auto" if gate.passes_automatically else gate.type, how, state.commit)
 
 
 def _lacks_person(gate: Gate, context: TaskContext, services: StepServices) -> bool:

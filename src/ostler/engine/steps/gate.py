@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from msgspec.structs import replace
 
 from ostler.engine.core.moves import apply_gate_decided, find_retry_phase
 from ostler.engine.core.step import CheckGate
 from ostler.engine.core.verdicts import find_gate, has_live_rules
-from ostler.engine.steps.gates.command import run_command_gate
-from ostler.engine.steps.gates.criteria import list_unmet_criteria
 from ostler.engine.steps.gates.guarded_files import list_guarded_files
 from ostler.engine.steps.gates.live import pass_without_check, use_live_gate
 from ostler.engine.steps.gates.no_changes import describe_no_changes
 from ostler.engine.steps.gates.quality import add_quality_checks, list_checks, name_checks
 from ostler.engine.steps.gates.result import GateResult, find_cause
-from ostler.engine.steps.gates.review import ReviewOutcome, review_commit
 from ostler.engine.steps.gates.signature import compute_signature
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
 from ostler.errors import CODES, Code, Origin, OstlerError
@@ -28,6 +25,10 @@ from ostler.model.notice import Notice, PhaseFailed, PhaseRetried
 from ostler.model.plan import GateType
 from ostler.model.state import Stage
 from ostler.prompt.retry import format_retry_file, make_retry_file_name
+from ostler.secrets.redact import redact_bytes
+
+if TYPE_CHECKING:
+    from ostler.engine.steps.gates.review import ReviewOutcome
 
 
 async def check_gate(step: CheckGate, context: TaskContext, services: StepServices) -> StepResult:
@@ -63,6 +64,8 @@ async def _run_gate(step: CheckGate, context: TaskContext, services: StepService
     """Run the command of the gate, then its other check, then the quality checks of the phase."""
     result = GateResult("pass")
     if step.gate.command or step.gate.type == "command":
+        from ostler.engine.steps.gates.command import run_command_gate  # noqa: PLC0415  (imported on use)
+
         result = await run_command_gate(step, context, services)
     if step.gate.type not in ("command", "human") and result.verdict == "pass" and not result.review:
         other = await _run_other_check(step, context, services)
@@ -81,6 +84,8 @@ async def _run_other_check(step: CheckGate, context: TaskContext, services: Step
         case "auto":
             return _check_criteria(step, _read_phase_answer(step, context, services))
         case "ai":
+            from ostler.engine.steps.gates.review import review_commit  # noqa: PLC0415  (imported on use)
+
             return await review_commit(step, _read_phase_answer(step, context, services), context, services)
         case "command" | "human":
             raise AssertionError(f"{step.gate.type} gates are handled by the callers")
@@ -89,6 +94,8 @@ async def _run_other_check(step: CheckGate, context: TaskContext, services: Step
 
 
 def _check_criteria(step: CheckGate, text: str) -> GateResult:
+    from ostler.engine.steps.gates.criteria import list_unmet_criteria  # noqa: PLC0415  (imported on use)
+
     missing = list_unmet_criteria(step.gate.criteria, text, step.phase)
     if not missing:
         return GateResult("pass", "; ".join(step.gate.criteria))
@@ -176,13 +183,13 @@ def _write_retry_context(
     """Write the reason for the next call, before the notice that names its file."""
     state = context.state
     failed, target = state.phases[state.phase], state.plan.phases[find_retry_phase(state)].id
-    attempt = failed.retries + 1
+    attempt = failed.returns + 1
     name = make_retry_file_name(failed.id, attempt)
     text = format_retry_file(
         step.phase, target, attempt, services.clock.now(), result.reason, result.retry_text
     )
     remake_private_dir(services.layout.task(step.task), services.layout.state)
-    write_atomic(services.layout.task(step.task) / name, text.encode("utf-8", "replace"))
+    write_atomic(services.layout.task(step.task) / name, redact_bytes(text.encode("utf-8", "replace")))
     return PhaseRetried(step.phase, target, attempt, name)
 
 

@@ -19,15 +19,10 @@ from ostler.engine.core.step import (
     Step,
 )
 from ostler.engine.steps.call import call_agent
-from ostler.engine.steps.checkpoint import make_checkpoint
-from ostler.engine.steps.final_check import check_final
 from ostler.engine.steps.finish import build_end_event
-from ostler.engine.steps.gate import check_gate
 from ostler.engine.steps.prepare import prepare_workspace
 from ostler.engine.steps.progress import report_progress
-from ostler.engine.steps.project_fault import find_project_fault
 from ostler.engine.steps.protection import apply_protection
-from ostler.engine.steps.publish import publish
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.usage import add_unrecorded_usage
 from ostler.engine.steps.workspaces.work_in_progress import (
@@ -37,7 +32,6 @@ from ostler.engine.steps.workspaces.work_in_progress import (
 )
 from ostler.errors import CODES, Code, Origin, OstlerError, UsageError
 from ostler.files.disk import to_disk_error, to_machine_error
-from ostler.git.publish.merge import MergeConflict
 from ostler.model.event import StepFailed
 from ostler.model.notice import AgentWarned, Notice
 from ostler.model.status import TaskStatus
@@ -76,24 +70,28 @@ async def _fail(step: Step, context: TaskContext, services: StepServices, error:
     if CODES[error.code].origin is Origin.HOST or _is_read_only(error):
         raise error
     if isinstance(step, Finish | ReleaseWorkspace):
-        return _end_with_warning(step, context, error)
+        return _end_with_warning(step, context, services, error)
+    from ostler.engine.steps.project_fault import find_project_fault  # noqa: PLC0415  (imported on use)
+
     if fault := await run_in_thread(find_project_fault, error, services):
         raise fault from error
     return StepResult(_build_step_failed(error))
 
 
 def _end_with_warning(
-    step: Finish | ReleaseWorkspace, context: TaskContext, error: OstlerError
+    step: Finish | ReleaseWorkspace, context: TaskContext, services: StepServices, error: OstlerError
 ) -> StepResult:
     """Record the end although a part of it failed: a repeat would fail too."""
     if isinstance(step, Finish):
         warning = f"a part of the end of the task failed: {error.message}"
         return StepResult(build_end_event(step, context.state), (AgentWarned(warning),))
-    released = keep_workspace(context.state, error.message)
+    released = keep_workspace(context.state, error.message, services)
     return StepResult(released, (AgentWarned(released.warning),))
 
 
 def _build_step_failed(error: OstlerError) -> StepFailed:
+    from ostler.git.publish.merge import MergeConflict  # noqa: PLC0415  (imported on use)
+
     message = f"{error.message}; next: {error.hint}" if error.hint else error.message
     files, onto = (error.files, error.conflict_commit) if isinstance(error, MergeConflict) else ((), "")
     return StepFailed(error.code, message, files, onto)
@@ -103,19 +101,28 @@ def _is_read_only(error: OstlerError) -> bool:
     return isinstance(error, UsageError) and error.code is Code.WORKSPACE_WRITE_FAILED
 
 
+# A step that a task reaches later is imported then, so that the first agent starts sooner.
 async def _dispatch(step: Step, context: TaskContext, services: StepServices) -> StepResult:
     match step:
         case PrepareWorkspace():
-            return StepResult(await prepare_workspace(context, services))
+            return await prepare_workspace(context, services)
         case CallAgent():
             return await call_agent(step, context, services)
         case Checkpoint():
+            from ostler.engine.steps.checkpoint import make_checkpoint  # noqa: PLC0415  (imported on use)
+
             return await make_checkpoint(step, context, services)
         case CheckGate():
+            from ostler.engine.steps.gate import check_gate  # noqa: PLC0415  (imported on use)
+
             return await check_gate(step, context, services)
         case CheckFinal():
+            from ostler.engine.steps.final_check import check_final  # noqa: PLC0415  (imported on use)
+
             return await check_final(step, context, services)
         case Publish():
+            from ostler.engine.steps.publish import publish  # noqa: PLC0415  (imported on use)
+
             with report_progress("publishing", context, services):
                 return await publish(step, context, services)
         case Finish():

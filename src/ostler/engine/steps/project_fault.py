@@ -8,7 +8,6 @@ from ostler.files.disk import require_writable
 from ostler.files.layout import Layout
 from ostler.git.probe import find_repository_fault
 from ostler.git.repository import Repository
-from ostler.store.identity import explain_missing
 from ostler.text import describe_os_error
 
 # The codes that a missing git, a broken configuration, a damaged repository, a git that hangs, or a
@@ -31,8 +30,8 @@ def find_project_fault(error: OstlerError, services: StepServices) -> OstlerErro
     layout, repository = services.layout, services.repository
     if (unwritable := _find_unwritable(layout, repository)) is not None:
         return unwritable
-    if layout.root.is_dir() and not layout.state.is_dir():
-        return explain_missing(layout.database)
+    if layout.root.is_dir() and (loss := services.store.find_loss()) is not None:
+        return loss
     if not layout.root.is_dir():
         message = f"the project {layout.root} was moved or deleted while it was in use"
         return OstlerError(Code.WORKSPACE_WRITE_FAILED, message, f"go to where it is now and {_HINT}")

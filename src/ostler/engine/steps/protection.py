@@ -9,15 +9,27 @@ from ostler.config.settings import ExecutorSettings, GateSettings, QualityCheck,
 from ostler.engine.core.verdicts import has_live_rules
 from ostler.engine.steps.gates.choice import read_protection
 from ostler.engine.steps.services import StepServices, TaskContext
+from ostler.model.plan import PublishAs
 from ostler.model.protection import Protection, combine, use_explicit
 
 
 def find_protection(context: TaskContext, services: StepServices) -> Protection:
-    """Return the values that apply to the task now; a person's request to publish takes precedence."""
+    """Return the values that apply to the task now; a person's request to publish takes precedence.
+
+    A requested rebase publishes nothing.
+    """
     state = context.state
     live = read_protection(context.task, state.plan, services.settings)
     used = use_explicit(combine(state.baseline, live), live, services.explicit_settings)
-    return used if state.publish_as is None else replace(used, publish=state.publish_as)
+    asked = state.requested_publishing
+    if asked is None:
+        return used
+    return replace(used, publish="none" if asked == "rebase" else asked)
+
+
+def find_publication(context: TaskContext, services: StepServices) -> PublishAs:
+    """Return what happens to the completed work now, as a person requested or the settings allow."""
+    return context.state.requested_publishing or find_protection(context, services).publish
 
 
 def apply_protection(context: TaskContext, services: StepServices) -> StepServices:

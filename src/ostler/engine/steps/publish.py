@@ -9,13 +9,16 @@ from msgspec.structs import replace
 from ostler.engine.core.step import Publish
 from ostler.engine.core.verdicts import checks_files, has_live_rules
 from ostler.engine.steps.gates.guarded_files import list_guarded_files
-from ostler.engine.steps.protection import find_protection
+from ostler.engine.steps.mover import TaskMover
+from ostler.engine.steps.protection import find_protection, find_publication
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.base import read_works
+from ostler.engine.steps.workspaces.moving import push_rewritten_work
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.errors import Code, GitError
 from ostler.files.protected import describe_guarded_files
 from ostler.git.identity import read_identity
+from ostler.git.move.task_ref import find_task_ref_name
 from ostler.git.publish import publish as publishing
 from ostler.git.publish.fast_forward import CheckedOutTarget
 from ostler.git.publish.proposal import Proposal, write_body, write_title
@@ -41,10 +44,14 @@ async def publish(step: Publish, context: TaskContext, services: StepServices) -
         done = await run_in_thread(_publish, step, context, services)
     except CheckedOutTarget as refused:
         return StepResult(GateWaiting(MERGE, context.state.commit, _ask_to_merge(step, refused)))
+    if services.mover is not None:
+        await run_in_thread(_push_for_other_hosts, done.base, context.state, services)
+    # The branches, and the files of a target that is checked out.
+    flush = () if services.repository is None else (services.repository.common_dir, services.layout.root)
     if done.result is publishing.PublishResult.REBASED:
-        return StepResult(Rebased(done.commit, done.base, done.clean))
-    note = "; ".join(done.notes)
-    return StepResult(Published(step.how, done.pr_url, done.commit, done.base, note, done.into))
+        return StepResult(Rebased(done.commit, done.base, done.clean), flush=flush)
+    published = Published(step.how, done.pr_url, done.commit, done.base, "; ".join(done.notes), done.into)
+    return StepResult(published, flush=flush)
 
 
 def _use_live_settings(step: Publish, context: TaskContext, services: StepServices) -> Publish:
@@ -53,7 +60,8 @@ def _use_live_settings(step: Publish, context: TaskContext, services: StepServic
         return step
     used = find_protection(context, services)
     rechecked = any(checks_files(gate) for gate in used.gates.values()) or used.gate(MERGE).type == "human"
-    return replace(step, how=used.publish, checked_commit=step.checked_commit if rechecked else None)
+    how = find_publication(context, services)
+    return replace(step, how=how, checked_commit=step.checked_commit if rechecked else None)
 
 
 def _publish(step: Publish, context: TaskContext, services: StepServices) -> publishing.PublishOutcome:
@@ -64,10 +72,38 @@ def _publish(step: Publish, context: TaskContext, services: StepServices) -> pub
         )
     who, target = read_identity(worktree.repository), _find_target(context.state, worktree, services)
     if step.how == "merge":
+        _require_own_clone(step, services)
         message = f"{services.settings.git.commit_prefix} {step.task}: {context.task.title}".strip()
         return publishing.publish_merge(worktree, target, who, message, _build_terms(step, context, services))
-    proposal, terms = _build_proposal(context, services), _build_terms(step, context, services)
-    return publishing.publish_pull_request(worktree, target, proposal, who, terms)
+    terms = _build_terms(step, context, services)
+    if step.how == "rebase":
+        remote = services.mover is not None or context.state.baseline.publish == "pr"
+        return publishing.rebase_branch(worktree, target, who, terms, use_remote=remote)
+    _require_recorded_remote(context.state)
+    return publishing.publish_pull_request(worktree, target, _build_proposal(context, services), who, terms)
+
+
+def _require_recorded_remote(state: State) -> None:
+    """Raise for a requested pull request if the remote of the task's start is unknown or missing."""
+    if state.requested_publishing is None or state.pr_url is not None or state.remotes:
+        return
+    known = "its remotes were not recorded" if state.remotes is None else "the repository had no remote"
+    raise GitError(
+        Code.PUBLISH_FAILED,
+        f"{known} when {state.task} started, and one that was added since is not used",
+        f"git push REMOTE {state.branch}   and then   gh pr create --head {state.branch}",
+    )
+
+
+def _require_own_clone(step: Publish, services: StepServices) -> None:
+    """Raise in a cluster: the branch of one worker's clone would move, and nobody else would see it."""
+    if services.mover is not None:
+        message = "in a cluster, a merge would change only the clone of one worker"
+        raise GitError(Code.PUBLISH_FAILED, message, _advise_own_merge(step, services.mover))
+
+
+def _advise_own_merge(step: Publish, mover: TaskMover) -> str:
+    return f"git fetch {mover.remote} {find_task_ref_name(step.task)} && git merge FETCH_HEAD"
 
 
 def _ask_to_merge(step: Publish, refused: CheckedOutTarget) -> str:
@@ -77,15 +113,25 @@ def _ask_to_merge(step: Publish, refused: CheckedOutTarget) -> str:
 def _build_terms(step: Publish, context: TaskContext, services: StepServices) -> publishing.PublishOptions:
     git = services.settings.git
     works = read_works(context.state, services) if context.state.predecessors else ()
+    without_github = publishing.DEFAULT_OPTIONS.without_github
+    if services.mover is not None:
+        without_github = _advise_own_merge(step, services.mover)
     return publishing.PublishOptions(
-        step.checked_commit,
-        context.state.remotes,
-        git.push_remote,
-        git.allow_secrets,
-        works,
-        _find_stack_branch(context.state, services),
-        _find_main_checkout(services.repository),
+        approved_commit=step.checked_commit,
+        remotes=context.state.remotes,
+        fork=git.push_remote,
+        allow_secrets=git.allow_secrets,
+        works=works,
+        stack_branch=_find_stack_branch(context.state, services),
+        main_checkout=_find_main_checkout(services.repository),
+        # The branch of the pull request must not have commits that no other host has.
+        after_rebase=lambda base: _push_for_other_hosts(base, context.state, services),
+        without_github=without_github,
     )
+
+
+def _push_for_other_hosts(base: str, state: State, services: StepServices) -> None:
+    push_rewritten_work(replace(state, base=base), state, services)
 
 
 def _find_main_checkout(project: Repository | None) -> Path | None:

@@ -15,6 +15,7 @@ from ostler.calls.models.availability import Unavailable
 from ostler.calls.services import CallServices
 from ostler.clock import Clock
 from ostler.config.settings import Settings
+from ostler.engine.steps.mover import TaskMover
 from ostler.executors.protocol import Executor
 from ostler.files.layout import Layout
 from ostler.git.repository import Repository
@@ -25,7 +26,8 @@ from ostler.model.notice import Notice
 from ostler.model.state import State
 from ostler.model.task import Task
 from ostler.store.journal import Journal
-from ostler.store.writer import GroupWriter
+from ostler.store.run_writer import RunWriter
+from ostler.store.store import Store
 from ostler.waits import set_stop_event
 
 _P = ParamSpec("_P")
@@ -64,7 +66,8 @@ class StepServices(Struct, frozen=True):
     layout: Layout
     repository: Repository | None  # source of the worktrees; None: tasks share the project's directory
     journal: Journal  # for reading
-    writer: GroupWriter  # for writing
+    writer: RunWriter  # for writing
+    store: Store  # what is beside the journal
     clock: Clock
     environ: Mapping[str, str]
     make_executor: MakeExecutor
@@ -72,6 +75,10 @@ class StepServices(Struct, frozen=True):
     get_call_services: Callable[[], CallServices]  # created by the first call
     on_completed: Callable[[Task, State], tuple[Notice, ...]]  # called before the completion is recorded
     run: str  # id of this run
+    host: str = ""  # that performs the steps; empty: there is only one
+    mover: TaskMover | None = (
+        None  # brings tasks to other hosts; None: they stay, or all hosts share the files
+    )
     amend: Callable[[Task], Task] = unchanged  # applies options of this run to a task
     take_in_file: Callable[[State], Event | None] = no_event  # a change of task.md, asked at each claim
     # Takes in the proposals that an agent left beside its state file; returns warnings about refused ones.
@@ -104,6 +111,9 @@ class StepResult(Struct, frozen=True):
 
     event: Event
     notices: tuple[Notice, ...] = ()
+    # Directories whose file systems are flushed before the record, unless a commit that follows contains
+    # what is new.
+    flush: tuple[Path, ...] = ()
 
 
 def _run_stoppable(stop: threading.Event, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:

@@ -123,7 +123,7 @@ class AcpConversation:
             self._open_session(method)
         else:
             # With a fresh prompt the caller accepts a new session instead.
-            meaning = "session not found" if self._call.fresh_prompt else "cannot resume"
+            meaning = "session not found" if self._call.fresh_prompt is not None else "cannot resume"
             self._fail(f"{meaning}: the agent does not store sessions")
 
     def _session_method(self) -> str:

@@ -11,6 +11,7 @@ from ostler.executors.acp.tools import ToolCall, merge_tool_call
 from ostler.executors.agent_json import decode_json
 from ostler.executors.failures import classify_failure
 from ostler.executors.stream_state import StreamState
+from ostler.executors.todos import read_todos
 
 
 class _Content(Struct, frozen=True):
@@ -37,6 +38,10 @@ class _Chunk(Struct, frozen=True, rename="camel"):
     message_id: str | None = None
 
 
+class _Plan(Struct, frozen=True):
+    entries: list[dict[str, object]] = []
+
+
 class _UsageUpdate(Struct, frozen=True):
     cost: _Cost | None = None
 
@@ -61,7 +66,7 @@ class _SessionInfo(Struct, frozen=True):
 
 _PARAMS, _KIND, _CHUNK = Decoder(_Params), Decoder(_Kind), Decoder(_Chunk)
 _USAGE_UPDATE, _TOOL_CALL = Decoder(_UsageUpdate), Decoder(ToolCall)
-_SESSION_INFO = Decoder(_SessionInfo)
+_SESSION_INFO, _PLAN = Decoder(_SessionInfo), Decoder(_Plan)
 
 
 class UpdateReader:
@@ -73,6 +78,7 @@ class UpdateReader:
         self._tools: dict[str, ToolCall] = {}
         self._reported: set[str] = set()
         self._finished: set[str] = set()
+        self._thoughts: list[str] = []
         self.replayed = False
         self.session_cost_usd = 0.0  # 0: the agent has no price
 
@@ -82,11 +88,18 @@ class UpdateReader:
         if notification is None or notification.session_id != session_id:
             return
         kind = decode_json(_KIND, notification.update) or _Kind()
+        if kind.session_update != "agent_thought_chunk":
+            self._end_thought()
         match kind.session_update:
             case "agent_message_chunk":
                 self._read_chunk(decode_json(_CHUNK, notification.update) or _Chunk())
             case "agent_thought_chunk":
                 self._state.end_message()
+                chunk = decode_json(_CHUNK, notification.update) or _Chunk()
+                self._thoughts.append(chunk.content.text)
+            case "plan":
+                plan = decode_json(_PLAN, notification.update) or _Plan()
+                self._state.set_todos(read_todos(plan.entries))
             case "tool_call" | "tool_call_update":
                 self.update_tool(decode_json(_TOOL_CALL, notification.update) or ToolCall())
             case "usage_update":
@@ -94,7 +107,7 @@ class UpdateReader:
             case "session_info_update":
                 self._read_info(decode_json(_SESSION_INFO, notification.update) or _SessionInfo())
             case _:
-                # Plans, modes, commands, titles: only in the transcript.
+                # Modes, commands, titles: only in the transcript.
                 pass
 
     def watch_replay(self, params: Raw) -> None:
@@ -124,8 +137,14 @@ class UpdateReader:
 
     def close(self) -> None:
         """Send the events that were delayed."""
+        self._end_thought()
         for tool in self._tools.values():
             self.report_tool(tool)
+
+    def _end_thought(self) -> None:
+        if self._thoughts:
+            self._state.add_thinking("".join(self._thoughts))
+            self._thoughts.clear()
 
     def _read_chunk(self, chunk: _Chunk) -> None:
         if chunk.message_id != self._message_id:

@@ -28,10 +28,12 @@ _BY_REJECTION = (*_UNSPECIFIC, Code.RATE_LIMITED, Code.API_ERROR, Code.IDLE_TIME
 class ClaudeReader:
     """Reads the lines of one run, then evaluates the run."""
 
-    def __init__(self, call: AgentCall, on_event: OnEvent, program: str = "claude") -> None:
+    def __init__(
+        self, call: AgentCall, on_event: OnEvent, program: str = "claude", *, counts_messages: bool = True
+    ) -> None:
         self._call = call
         self._program = program
-        self._stream = ClaudeStream(on_event)
+        self._stream = ClaudeStream(on_event, counts_messages=counts_messages)
 
     def read_line(self, line: bytes) -> bool:
         """Read one line; return True when it is a result."""

@@ -38,6 +38,7 @@ class Tokens(Struct, frozen=True):
 class Block(Struct, frozen=True):
     type: str = ""
     text: str = ""
+    thinking: str = ""
     id: str = ""
     name: str = ""
     input: Raw = Raw(b"{}")

@@ -17,6 +17,7 @@ from ostler.model.call import (
     RetryReported,
     SessionStarted,
     TextReceived,
+    ThinkingReceived,
     ToolDenied,
     ToolReturned,
     ToolUsed,
@@ -28,15 +29,18 @@ from ostler.text import first_line
 
 # The tool with which the model of claude answers a call that has a schema.
 _ANSWER_TOOL = "StructuredOutput"
+_NOTHING = Usage()
 
 
 class ClaudeStream:
     """Reads stream-json; the evaluation reads its fields."""
 
-    def __init__(self, on_event: OnEvent, now: Now = time.time) -> None:
+    def __init__(self, on_event: OnEvent, now: Now = time.time, *, counts_messages: bool = True) -> None:
         self._on_event = on_event
         self._now = now
+        self._counts_messages = counts_messages  # false: only results, which count for the session
         self._counted = Usage()  # of the results so far: each one counts from the one before it
+        self._reported = Usage()  # by events
         self._usages: dict[str, Usage] = {}  # of the messages after the last result
         self._denials: set[str] = set()
         self._answers: set[str] = set()  # uses of the answer tool: their results send no event
@@ -89,9 +93,22 @@ class ClaudeStream:
         message = decode_json(messages.MESSAGE, head.message)
         if message is None:
             return self._skip_line(bytes(head.message))
+        self._read_content(message.content)
         if message.usage is not None:
-            self._usages[message.id] = message.usage.usage()
-        return self._read_content(message.content)
+            self._count(message.id, message.usage.usage())
+        return None
+
+    def _count(self, message: str, usage: Usage) -> None:
+        """Report the tokens of a message once; each of its blocks is a line with the same counts."""
+        before = self._usages.get(message)
+        self._usages[message] = usage
+        if self._counts_messages and usage != before:
+            self._report(usage.beyond(before) if before else usage)
+
+    def _report(self, usage: Usage) -> None:
+        if usage != _NOTHING:
+            self._reported += usage
+            self._on_event(UsageReported(usage))
 
     def _read_limits(self, head: messages.Line) -> None:
         report = read_report(head.rate_limit_info)
@@ -105,6 +122,8 @@ class ClaudeStream:
         for block in blocks:
             if block.type == "text":
                 self._on_event(TextReceived(block.text))
+            elif block.type == "thinking":
+                self._on_event(ThinkingReceived(block.thinking))
             elif block.type == "tool_use" and block.name == _ANSWER_TOOL:
                 self._answers.add(block.id)
                 self._on_event(TextReceived(bytes(block.input).decode("utf-8", "replace")))
@@ -156,10 +175,11 @@ class ClaudeStream:
         used = self.result.usage.usage()
         self._counted += used
         self._usages.clear()
+        # The counts of messages are those of their first block: the result has more output tokens.
+        self._report(self._counted.beyond(self._reported) if self._counts_messages else used)
         self._set_session_id(self.result.session_id)
         for denial in self.result.permission_denials:
             self._deny(denial.tool_use_id, denial.tool_name, summarize_input(denial.tool_input))
-        self._on_event(UsageReported(used))
         return True
 
     def _set_session_id(self, reported: str) -> None:

@@ -119,10 +119,11 @@ class ModelApiExecutor:
         session = _load_session(call)
         if session.turns:
             return await self._send(call, on_event, session, call.prompt)
-        if not call.fresh_prompt:
+        if call.fresh_prompt is None:
             return CallResult(Code.SESSION_NOT_FOUND, f"no session with id {call.session_id} is stored")
+        prompt = await call.fresh_prompt()
         on_event(SessionReplaced(call.session_id, resumed=False))
-        return await self._send(call, on_event, session, call.fresh_prompt)
+        return await self._send(call, on_event, session, prompt)
 
     async def _send(
         self, call: AgentCall, on_event: OnEvent, session: StoredSession, prompt: str

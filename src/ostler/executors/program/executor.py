@@ -89,11 +89,11 @@ class ProgramExecutor:
         if not supports_resumption(self):
             return CallResult(Code.RESUME_UNSUPPORTED, f"{self.name} cannot resume its sessions")
         result = await self._continue(call, on_event)
-        if result.code is not Code.SESSION_NOT_FOUND or not call.fresh_prompt:
+        if result.code is not Code.SESSION_NOT_FOUND or call.fresh_prompt is None:
             return result
         fresh = replace(
             self._without_foreign_id(call),
-            prompt=call.fresh_prompt,
+            prompt=await call.fresh_prompt(),
             session_cost_usd=0.0,
             session_usage=Usage(),
         )

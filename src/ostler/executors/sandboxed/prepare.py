@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.config.home_files import KEY_MARK
@@ -19,25 +18,16 @@ from ostler.executors.sandboxed.logins import renew_before, require_login
 from ostler.executors.sandboxed.needs import Login, ModelAccess, Outside, SandboxNeeds
 from ostler.executors.sandboxed.opencode import NEEDS as OPENCODE_NEEDS
 from ostler.executors.sandboxed.others import COPILOT_NEEDS, CURSOR_NEEDS, QWEN_NEEDS
+from ostler.executors.sandboxed.prepared import PreparedAgent
 from ostler.model.call import AgentCall, SandboxAccess
 from ostler.sandbox.home.contents import HomeContents
 from ostler.sandbox.home.prepare import prepare_home
-from ostler.sandbox.network.policy import ModelRoute
 from ostler.secrets.variables import is_secret_name
 
 _ALL = (
     *(CLAUDE_NEEDS, CODEX_NEEDS, OPENCODE_NEEDS, QWEN_NEEDS, COPILOT_NEEDS, CURSOR_NEEDS),
     make_gemini_needs(b"{}"),
 )
-
-
-class PreparedAgent(Struct, frozen=True):
-    """What the sandbox of one attempt needs for its agent."""
-
-    route: ModelRoute | None = None  # None: its keys are in the sandbox, or it has none
-    access: SandboxAccess = SandboxAccess()
-    left_out: tuple[str, ...] = ()  # files of the user's home directory that the agent reads and does not get
-    warnings: tuple[str, ...] = ()
 
 
 def prepare_agent(

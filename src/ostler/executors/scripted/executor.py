@@ -12,11 +12,13 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import Code, OstlerError
 from ostler.executors.agent_json import decode_json
 from ostler.executors.call_setup import build_command, locate_session_file, prepend_system_prompt
+from ostler.executors.discover import make_direct
 from ostler.executors.exit_status import RunStatus, classify_exit, result_from_error
 from ostler.executors.protocol import Capabilities
 from ostler.executors.scripted import agent
@@ -61,22 +63,32 @@ class ScriptedExecutor:
         return await self._run(prepend_system_prompt(call), _ScriptReader(on_event, resumed=False))
 
     async def resume(self, call: AgentCall, on_event: OnEvent) -> CallResult:
-        """Continue with the next step; start a session that does not exist."""
-        return await self._run(call, _ScriptReader(on_event, resumed=True))
+        """Continue with the next step; with a fresh prompt, start a session whose files are gone."""
+        if not self._is_lost(call):
+            return await self._run(call, _ScriptReader(on_event, resumed=True))
+        # Its files are on another machine, deleted, or were never written.
+        if call.fresh_prompt is None:
+            return CallResult(Code.SESSION_NOT_FOUND, f"no session {call.session_id} of a script")
+        on_event(SessionReplaced(call.session_id, resumed=False))
+        return await self.spawn(replace(call, prompt=await call.fresh_prompt()), on_event)
 
     async def _run(self, call: AgentCall, reader: _ScriptReader) -> CallResult:
         try:
             stdin = msgspec.json.encode(self._task(call))
-            argv = (sys.executable, "-I", "-S", agent.__file__, _find_state(call))
+            argv = (make_direct(sys.executable), "-I", "-S", agent.__file__, _find_state(call))
             command = build_command(call, argv, {**call.env, **self._settings.env}, stdin)
             exit = await self._runner.run(command, reader.read_line)
         except OstlerError as error:
             return result_from_error(error)
         return reader.evaluate(call, exit)
 
+    def _is_lost(self, call: AgentCall) -> bool:
+        stored = Path(_find_state(call, on_host=True) or "/nowhere")
+        return not self._settings.args and extract_script(call.prompt) is None and not stored.exists()
+
     def _task(self, call: AgentCall) -> dict[str, object]:
         steps = self._steps(call)
-        if steps is None and not Path(_find_state(call, on_host=True) or "/nowhere").exists():
+        if self._is_lost(call):
             message = f"no ```ostler-script block, and executors.{self.name}.args names no script"
             raise ScriptInvalid("prompt", 1, message)
         return {"steps": steps, "session_id": call.session_id, "prompt_length": len(call.prompt)}
@@ -114,7 +126,7 @@ class _ScriptReader:
 
     def __init__(self, on_event: OnEvent, *, resumed: bool) -> None:
         self._on_event = on_event
-        self._resumed = resumed
+        self.resumed = resumed
         self._result: _Line | None = None
         self._failure: _Line | None = None
 
@@ -154,7 +166,7 @@ class _ScriptReader:
 
     def _read_session(self, line: _Line) -> None:
         self._on_event(SessionStarted(line.session_id))
-        if line.resumed is not self._resumed:
+        if line.resumed is not self.resumed:
             self._on_event(SessionReplaced(line.session_id, resumed=line.resumed))
 
     def _status(self, exit: Exit) -> RunStatus:

@@ -9,12 +9,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ostler.files.flush import flush_filesystems
 from ostler.git.commit.heads import Heads, attach_head, choose_parents, move_branch, read_heads
 from ostler.git.commit.index import index_environment, private_index
 from ostler.git.commit.pending import DEFAULT_EXCLUDES
-from ostler.git.commit.snapshot import Snapshot, resolve_tree, take_snapshot
+from ostler.git.commit.snapshot import Snapshot, take_snapshot
 from ostler.git.commit.trailers import build_message, find_commit_by_trailer
 from ostler.git.identity import Identity
+from ostler.git.ref_files import flush_refs
+from ostler.git.refs import resolve_tree
 from ostler.git.repository import Worktree
 from ostler.git.run import lock
 from ostler.git.run.command import LONG_SECONDS, run_git
@@ -43,23 +46,31 @@ def create_checkpoint(
     trailers: Mapping[str, str],
     identity: Identity,
     exclude: tuple[str, ...] = DEFAULT_EXCLUDES,
+    keep: str = "",
+    also: tuple[Path, ...] = (),
 ) -> Checkpoint:
-    """Commit all files of the worktree on the task's branch; the commit of a killed run is adopted."""
+    """Commit all files of the worktree on the task's branch; the commit of a killed run is adopted.
+
+    `keep` is a ref that is set to the commit too. After the return, a power cut loses neither the commit nor
+    the files of the worktree, nor those on the file systems of the directories `also`.
+    """
     require_worktree(worktree)
+    places = (worktree.path, worktree.repository.common_dir, *also)
     with lock.hold_lock(worktree.repository.git_dir) as lock_fd:
         heads = read_heads(worktree)
-        adopted = _find_made(worktree, heads, trailers[STEP_TRAILER], exclude)
-        if adopted is not None:
-            _clear_unfinished(worktree, heads)
-            return adopted
-        commit, tree, nested = _write_checkpoint(
-            worktree, heads, build_message(subject, trailers), identity, exclude
-        )
+        made = _find_made(worktree, heads, trailers[STEP_TRAILER], exclude)
+        if made is None:
+            made = _write_checkpoint(worktree, heads, build_message(subject, trailers), identity, exclude)
+        # All that the commit refers to: git of an agent does not flush the objects that it writes, and a file
+        # that was written again with the same content is in no list of changes.
+        flush_filesystems(places)
         # A crash before this line leaves staged files and no commit; after it, a commit that the next call
         # finds.
-        move_branch(worktree, heads, commit, identity, pass_fds=(lock_fd,))
+        if not made.adopted:
+            move_branch(worktree, heads, made.commit, identity, pass_fds=(lock_fd,), keep=keep)
+            flush_refs(worktree.repository, (worktree.ref, *([keep] if keep else ())))
         _clear_unfinished(worktree, heads)
-        return Checkpoint(commit, tree, warnings=tuple(_warn_about_nested(path) for path in nested))
+        return made
 
 
 def _find_made(worktree: Worktree, heads: Heads, step: str, exclude: tuple[str, ...]) -> Checkpoint | None:
@@ -72,20 +83,20 @@ def _find_made(worktree: Worktree, heads: Heads, step: str, exclude: tuple[str, 
         return None
     with private_index(worktree) as index:
         tree = take_snapshot(worktree, index, exclude).tree
-    return Checkpoint(found, tree, adopted=True) if tree == resolve_tree(worktree, found) else None
+    return Checkpoint(found, tree, adopted=True) if tree == resolve_tree(worktree.repository, found) else None
 
 
 def _write_checkpoint(
     worktree: Worktree, heads: Heads, message: bytes, identity: Identity, exclude: tuple[str, ...]
-) -> tuple[str, str, tuple[str, ...]]:
-    """Write a commit without a branch; return it, its tree and the nested repositories left out."""
+) -> Checkpoint:
+    """Write a commit without a branch."""
     with private_index(worktree) as index:
         snapshot = take_snapshot(worktree, index, exclude)
         parents = choose_parents(worktree, heads)
         tree = _choose_tree(worktree, heads, parents, snapshot, index)
         commit = _write_commit(worktree, tree, parents, message, identity)
         _install_index(worktree, index)
-    return commit, tree, snapshot.nested
+    return Checkpoint(commit, tree, warnings=tuple(_warn_about_nested(path) for path in snapshot.nested))
 
 
 def _choose_tree(
@@ -93,10 +104,10 @@ def _choose_tree(
 ) -> str:
     """Return the tree to commit. If the agent only checked out an older commit, that is the tip's tree."""
     is_behind_tip = parents == (heads.tip,) and heads.head != heads.tip
-    if not is_behind_tip or snapshot.tree != resolve_tree(worktree, heads.head):
+    if not is_behind_tip or snapshot.tree != resolve_tree(worktree.repository, heads.head):
         return snapshot.tree
     run_git(worktree.repository, "read-tree", "-m", "-u", heads.head, heads.tip, env=index_environment(index))
-    return resolve_tree(worktree, heads.tip)
+    return resolve_tree(worktree.repository, heads.tip)
 
 
 def _write_commit(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ostler.git.commit.heads import read_heads
 from ostler.git.commit.index import index_environment, private_index
-from ostler.git.commit.pending import find_pending
-from ostler.git.commit.snapshot import resolve_tree, take_snapshot
+from ostler.git.commit.pending import PendingChanges, find_pending
+from ostler.git.commit.snapshot import take_snapshot
+from ostler.git.refs import resolve_tree
 from ostler.git.repository import Repository, Worktree
 from ostler.git.run.command import run_git
 from ostler.git.run.failure import with_git_errors
@@ -25,7 +27,11 @@ _LIST_COMMITS = ("rev-list", "--topo-order", "--format=%h %s")
 def diff_commits(repository: Repository, base: str, tip: str) -> bytes:
     """Return the patch between two commits or trees."""
     return run_git(
-        repository, *_DIFF_TREE, "-p", "--end-of-options", base, tip, "--", timeout_seconds=300
+        repository,
+        *_DIFF_TREE,
+        *("-p", "--end-of-options", base, tip, "--"),
+        settings={"core.quotePath": "false"},
+        timeout_seconds=300,
     ).stdout
 
 
@@ -48,12 +54,31 @@ def read_diff_stat(repository: Repository, base: str, tip: str) -> DiffStat:
     output = run_git(
         repository, *_DIFF_TREE, "--numstat", "-z", "--end-of-options", base, tip, "--", timeout_seconds=300
     )
-    counts = [field.split(b"\t") for field in output.stdout.split(b"\0") if field.count(b"\t") >= 2]
+    return _sum_lines(field for field in output.stdout.split(b"\0") if field.count(b"\t") >= 2)
+
+
+def _sum_lines(lines: Iterable[bytes]) -> DiffStat:
+    """Return the size of a change from the lines of --numstat."""
+    counts = [line.split(b"\t") for line in lines]
     return DiffStat(
         files=len(counts),
         insertions=sum(int(count[0]) for count in counts if count[0] != b"-"),
         deletions=sum(int(count[1]) for count in counts if count[1] != b"-"),
     )
+
+
+def read_diff_stats(repository: Repository, ends: Sequence[tuple[str, str]]) -> list[DiffStat]:
+    """Return the sizes of many changes, each between a base and a tip, from one process."""
+    lines = "".join(f"{tip} {base}\n" for base, tip in ends).encode()
+    options = ("--stdin", "--always", "--numstat")
+    output = run_git(repository, *_DIFF_TREE, *options, stdin=lines, timeout_seconds=300)
+    changes: list[list[bytes]] = []
+    for line in output.stdout.splitlines():
+        if b"\t" in line:
+            changes[-1].append(line)
+        elif line:
+            changes.append([])
+    return [_sum_lines(change) for change in changes]
 
 
 def diff_worktree(worktree: Worktree) -> bytes:
@@ -75,7 +100,7 @@ def has_changed_since(worktree: Worktree, since: str) -> bool:
 
 def _is_staged(worktree: Worktree, index: Path, since: str) -> bool:
     tree = run_git(worktree.repository, "write-tree", env=index_environment(index)).stdout.decode().strip()
-    return tree != resolve_tree(worktree, since)
+    return tree != resolve_tree(worktree.repository, since)
 
 
 @with_git_errors
@@ -84,6 +109,23 @@ def write_current_tree(worktree: Worktree) -> str:
     require_worktree(worktree)
     with private_index(worktree) as index:
         return take_snapshot(worktree, index).tree
+
+
+def find_changed_tree(worktree: Worktree, commit: str) -> str:
+    """Return the tree of the current files; empty if they are those of this commit."""
+    require_worktree(worktree)
+    with private_index(worktree) as index:
+        if _has_tree_of(worktree, index, commit) and find_pending(worktree, index) == PendingChanges():
+            return ""
+        tree = take_snapshot(worktree, index).tree
+    return "" if tree == resolve_tree(worktree.repository, commit) else tree
+
+
+def _has_tree_of(worktree: Worktree, index: Path, commit: str) -> bool:
+    """Return whether the index has the files of a commit; those of the worktree may differ."""
+    args = ("diff-index", "--cached", "--quiet", "--no-ext-diff", "--ignore-submodules=none", commit, "--")
+    env = index_environment(index)
+    return run_git(worktree.repository, *args, env=env, accept=(0, 1, 128)).status == 0
 
 
 def list_changes(worktree: Worktree) -> tuple[FileChange, ...]:

@@ -14,6 +14,8 @@ from ostler.git.run.command import LONG_SECONDS, run_git
 from ostler.git.run.failure import with_git_errors
 
 _SPECIAL = re.compile(r"([\\*?\[\]!# ])")
+_ESCAPE = re.compile(rb"\\(.)")
+_WILDCARD = re.compile(rb"^!|(?<!\\)[*?\[]")
 _UNTRACKED = ("ls-files", "-z", "--others", "--exclude-standard", "--directory", "--no-empty-directory")
 
 
@@ -59,6 +61,18 @@ def list_untracked(repository: Repository) -> tuple[str, ...]:
         repository, *_UNTRACKED, "--exclude=.ostler/", *ours, timeout_seconds=LONG_SECONDS
     ).stdout
     return tuple(os.fsdecode(name) for name in output.split(b"\0")[:-1])
+
+
+def may_contain_placed(repository: Repository, listing: bytes, patterns: tuple[str, ...]) -> bool:
+    """Return whether a list of paths can contain one that `list_staged_placed_files` would return."""
+    try:
+        lines = placed_file(repository).read_bytes().splitlines()
+    except FileNotFoundError:
+        lines = []
+    wanted = [*lines, *map(os.fsencode, patterns)]
+    names = [_ESCAPE.sub(rb"\1", line).strip(b"/") for line in wanted]
+    # Only git knows what a wildcard matches. Without one, a name can occur elsewhere too: git decides then.
+    return any(map(_WILDCARD.search, wanted)) or any(name in listing for name in names)
 
 
 def list_staged_placed_files(

@@ -6,14 +6,15 @@ import os
 import shutil
 import stat
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ostler.errors import Code, GitError
 from ostler.git.repository import Repository
 from ostler.git.run.command import encode_names, run_git
 from ostler.git.run.program import search_path
-from ostler.git.run.safe_config import read_safe_config
+from ostler.git.run.safe_config import read_config_entries, read_safe_config
 
+_ATTRIBUTES, _SPARSE = ".gitattributes", "core.sparsecheckout"
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 _LFS_SETTINGS = {"filter.lfs.clean": "git-lfs clean -- %f", "filter.lfs.required": "true"}
 
@@ -42,10 +43,41 @@ def _list_filters(
     repository: Repository, paths: tuple[str, ...], env: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     """Return the paths that are files, each with the filter that its attributes name."""
+    if not _may_have_filters(repository, paths):
+        return []
     args = ("check-attr", "-z", "--stdin", "filter")
     output = os.fsdecode(run_git(repository, *args, stdin=encode_names(paths), env=env).stdout).split("\0")
     pairs = zip(output[::3], output[2::3], strict=False)
     return [(path, name) for path, name in pairs if _is_file(repository.work_tree / path)]
+
+
+def _may_have_filters(repository: Repository, paths: tuple[str, ...]) -> bool:
+    """Return whether an attributes file of these paths contains the word, or only git can tell."""
+    if _SPARSE in (name for name, _ in read_config_entries(repository)):
+        return True  # an attributes file can be missing in the worktree
+    folders = {folder for path in paths for folder in PurePosixPath(path).parents}
+    files = [repository.work_tree / folder / _ATTRIBUTES for folder in folders]
+    files += [repository.common_dir / "info" / "attributes", repository.git_dir / "info" / "attributes"]
+    # A file that was deleted in the worktree still applies: git reads it in the index.
+    deleted = (path for path in paths if PurePosixPath(path).name == _ATTRIBUTES)
+    deleted = (path for path in deleted if not _is_file(repository.work_tree / path))
+    return any(map(_contains_filter, files)) or any(deleted)
+
+
+def _contains_filter(file: Path) -> bool:
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return True
+        with os.fdopen(os.dup(descriptor), "rb") as opened:
+            return b"filter" in opened.read()
+    finally:
+        os.close(descriptor)
 
 
 def _has_content(repository: Repository, path: str) -> bool:

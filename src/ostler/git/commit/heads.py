@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from msgspec import Struct
 
 from ostler.git.identity import Identity
+from ostler.git.ref_files import is_loose_commit, read_attached_branch, read_ref
 from ostler.git.refs import resolve_commit
 from ostler.git.repository import Worktree
 from ostler.git.run.command import query_git, run_git
@@ -18,7 +21,9 @@ class Heads(Struct, frozen=True):
 
 
 def read_heads(worktree: Worktree) -> Heads:
-    """Read both commits, with one git call if the worktree is unchanged."""
+    """Read both commits, with one git call if the worktree is unchanged, and none if HEAD is attached."""
+    if (tip := _read_attached(worktree)) is not None:
+        return Heads(tip, True, tip, True)
     names = (f"{worktree.ref}^{{commit}}", "HEAD^{commit}", "--symbolic-full-name", "HEAD")
     finished = run_git(worktree.repository, "rev-parse", *names, accept=(0, 128))
     lines = finished.stdout.decode(errors="replace").split("\n")
@@ -28,6 +33,15 @@ def read_heads(worktree: Worktree) -> Heads:
     head = resolve_commit(worktree.repository, "HEAD")
     name = query_git(worktree.repository, "symbolic-ref", "--quiet", "HEAD")
     return Heads(tip or head or worktree.base, bool(tip), head or tip or worktree.base, name == worktree.ref)
+
+
+def _read_attached(worktree: Worktree) -> str | None:
+    """Return the tip of the branch, if HEAD refers to it; None if only git can tell."""
+    if read_attached_branch(worktree.repository) != worktree.ref:
+        return None
+    tip = read_ref(worktree.repository, worktree.ref)
+    is_known = tip == worktree.base or is_loose_commit(worktree.repository, tip or "")
+    return tip if tip and is_known else None
 
 
 def choose_parents(worktree: Worktree, heads: Heads) -> tuple[str, ...]:
@@ -52,12 +66,15 @@ def move_branch(
     identity: Identity,
     pass_fds: tuple[int, ...] = (),
     reason: str = "checkpoint",
+    keep: str = "",
 ) -> None:
-    """Set the branch to a commit, if it still has the value that was read."""
+    """Set the branch to a commit, if it still has the value that was read, and with it the ref `keep`."""
     old = heads.tip if heads.branch_exists else "0" * len(commit)
+    lines = [f"update {worktree.ref} {commit} {old}\n", *([f"update {keep} {commit}\n"] if keep else ())]
     # --no-deref: an agent may have made our branch a symbolic ref to a branch of the user.
-    args = ("update-ref", "--no-deref", "-m", f"ostler: {reason}", worktree.ref, commit, old)
-    run_git(worktree.repository, *args, env=identity.environment(), pass_fds=pass_fds)
+    args = ("update-ref", "--no-deref", "-m", f"ostler: {reason}", "--stdin")
+    stdin = os.fsencode("".join(lines))
+    run_git(worktree.repository, *args, stdin=stdin, env=identity.environment(), pass_fds=pass_fds)
 
 
 def attach_head(worktree: Worktree) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ostler.git.commit.exclude import exclude_file
+from ostler.git.commit.exclude import exclude_file, may_contain_placed
 from ostler.git.commit.hidden import reveal_hidden
 from ostler.git.commit.index import index_environment, rebuild_index
 from ostler.git.repository import Worktree
@@ -32,6 +32,7 @@ class PendingChanges(Struct, frozen=True):
     written: tuple[str, ...] = ()  # new, changed or deleted
     replaced: tuple[str, ...] = ()  # index files that are now a directory, or below a link
     nested: tuple[str, ...] = ()  # repositories inside the worktree: never read, never committed
+    may_be_placed: bool = False  # the index can get a path that no commit may contain
 
 
 class _Kind(Enum):
@@ -45,17 +46,22 @@ def find_pending(
 ) -> PendingChanges:
     """Return everything that is new, changed or deleted since the index was written."""
     found: dict[_Kind, list[str]] = {kind: [] for kind in _Kind}
-    listed = _list_tagged(worktree, index, exclude)
-    if reveal_hidden(worktree.repository, index, listed):
-        listed = _list_tagged(worktree, index, exclude)
+    output = _list_pending(worktree, index, exclude)
+    if reveal_hidden(worktree.repository, index, _parse_tagged(output)):
+        output = _list_pending(worktree, index, exclude)
+    listed = _parse_tagged(output)
     for name in dict.fromkeys(name for tag, name in listed if tag not in "sS"):
         found[_classify(worktree.path, name)].append(name)
-    return PendingChanges(*(tuple(found[kind]) for kind in (_Kind.WRITTEN, _Kind.REPLACED, _Kind.NESTED)))
+    return PendingChanges(
+        *(tuple(found[kind]) for kind in (_Kind.WRITTEN, _Kind.REPLACED, _Kind.NESTED)),
+        # The output has every path of the index, and every one that can be added to it.
+        may_be_placed=may_contain_placed(worktree.repository, output, exclude),
+    )
 
 
-def _list_tagged(worktree: Worktree, index: Path, exclude: tuple[str, ...]) -> list[tuple[str, str]]:
+def _parse_tagged(output: bytes) -> list[tuple[str, str]]:
     """Return the tags and paths of everything that differs from the index, or could without a report."""
-    lines = _list_pending(worktree, index, exclude).split(b"\0")[:-1]
+    lines = output.split(b"\0")[:-1]
     return [(chr(line[0]), os.fsdecode(line[2:])) for line in lines if line[0] not in _UNCHANGED]
 
 

@@ -23,19 +23,13 @@ def take_snapshot(worktree: Worktree, index: Path, exclude: tuple[str, ...] = DE
     """Update the index to the current files and write its tree."""
     pending = find_pending(worktree, index, exclude)
     _stage(worktree, index, pending)
-    _unstage(
-        worktree,
-        index,
-        list_staged_placed_files(worktree.repository, worktree.base, index_environment(index), exclude),
-    )
+    if pending.may_be_placed:
+        placed = list_staged_placed_files(
+            worktree.repository, worktree.base, index_environment(index), exclude
+        )
+        _unstage(worktree, index, placed)
     tree = run_git(worktree.repository, "write-tree", env=index_environment(index)).stdout.decode().strip()
     return Snapshot(tree, tuple(path.rstrip("/") for path in pending.nested))
-
-
-def resolve_tree(worktree: Worktree, commit: str) -> str:
-    """Return the tree of a commit."""
-    args = ("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
-    return run_git(worktree.repository, *args).stdout.decode().strip()
 
 
 def _stage(worktree: Worktree, index: Path, pending: PendingChanges) -> None:

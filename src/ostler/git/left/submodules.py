@@ -13,23 +13,18 @@ from ostler.errors import OstlerError
 from ostler.git.commit.hidden import reveal_hidden
 from ostler.git.commit.index import index_environment
 from ostler.git.discovery import discover_repository
-from ostler.git.left.walk import list_entries, walk_entries
+from ostler.git.left.walk import list_beside, walk_entries
 from ostler.git.repository import Repository
 from ostler.git.run.command import LONG_SECONDS, query_git, run_git
 
 _GITLINK = b"160000"
 
 
-def list_gitlinks(repository: Repository) -> dict[str, str]:
-    """Return the directories of submodules in the index, with their recorded commits."""
-    listed = run_git(repository, "ls-files", "-z", "--stage", timeout_seconds=LONG_SECONDS).stdout
-    return _parse(line for line in listed.split(b"\0") if line.startswith(_GITLINK))
-
-
 def read_gitlinks(repository: Repository, commit: str, paths: Iterator[str]) -> dict[str, str]:
     """Return the commits of submodules in a commit of the repository that contains them."""
     listed = run_git(repository, "ls-tree", "-z", commit, "--", *paths).stdout
-    return _parse(line for line in listed.split(b"\0") if line.startswith(_GITLINK))
+    links = (line.partition(b"\t") for line in listed.split(b"\0") if line.startswith(_GITLINK))
+    return {os.fsdecode(path): fields.split()[2].decode() for fields, _, path in links}
 
 
 def is_checked_out(directory: Path) -> bool:
@@ -62,10 +57,10 @@ def _read_state(directory: Path, recorded: str, base: str | None, skipped: tuple
         if repository is None or repository.work_tree.resolve() != directory.resolve():
             return "another repository"
         head = query_git(repository, "rev-parse", "-q", "--verify", "HEAD")
-        changes = _list_changes(repository, skipped)
+        listed = list_beside(repository)
+        changes = _list_changes(repository, listed.untracked, skipped)
         lost = _find_unpublished(repository, base)
-        inner = list_gitlinks(repository)
-        inner = {path: commit for path, commit in inner.items() if is_checked_out(directory / path)}
+        inner = {path: one for path, one in listed.gitlinks.items() if is_checked_out(directory / path)}
         nested = find_changed(directory, inner, inner, skipped)
     except (OstlerError, OSError) as error:
         return f"unreadable: {type(error).__name__}"
@@ -73,10 +68,10 @@ def _read_state(directory: Path, recorded: str, base: str | None, skipped: tuple
     return f"{head} {lost} {changes} {nested}" if is_changed else ""
 
 
-def _list_changes(repository: Repository, skipped: tuple[str, ...]) -> str:
+def _list_changes(repository: Repository, untracked: list[str], skipped: tuple[str, ...]) -> str:
     """Return the changed and new files; those of nested submodules are compared separately."""
     staged = _run_status(repository)
-    new = walk_entries(repository.work_tree, list_entries(repository), skipped)
+    new = walk_entries(repository.work_tree, untracked, skipped)
     return f"{staged}{_list_hidden(repository)}{sorted(map(str, new)) or ''}"
 
 
@@ -116,12 +111,3 @@ def _find_unpublished(repository: Repository, base: str | None) -> str:
 
 def _mark(repository: Repository, tag: str) -> str:
     return "" if os.path.lexists(repository.common_dir / tag) else "^"
-
-
-def _parse(lines: Iterator[bytes]) -> dict[str, str]:
-    """Return path and commit; ls-files and ls-tree have them in different columns."""
-    entries = (line.partition(b"\t") for line in lines)
-    return {
-        os.fsdecode(path): next(word for word in fields.split()[1:] if len(word) >= 40).decode()
-        for fields, _, path in entries
-    }

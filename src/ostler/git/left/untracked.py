@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ostler.git.left.submodules import find_changed, is_checked_out, list_gitlinks, read_gitlinks
-from ostler.git.left.walk import FoundFile, list_entries, walk_entries
+from ostler.git.left.submodules import find_changed, is_checked_out, read_gitlinks
+from ostler.git.left.walk import FoundFile, list_beside, walk_entries
 from ostler.git.repository import Worktree
 from ostler.git.run.failure import with_git_errors
 
@@ -25,11 +25,12 @@ def find_untracked(worktree: Worktree, skipped: tuple[str, ...] = ()) -> Found:
 
     Nested repositories are included with their git directories. A submodule with changes is one entry.
     """
-    links = list_gitlinks(worktree.repository)
+    listed = list_beside(worktree.repository)
+    links = listed.gitlinks
     own = {path: commit for path, commit in links.items() if is_checked_out(worktree.path / path)}
     files = _list_submodules(worktree, own, skipped)
     # Git lists nothing below a gitlink, also where an agent wrote to the empty directory of a submodule.
-    entries = [*list_entries(worktree.repository), *(path for path in links if path not in own)]
+    entries = [*listed.untracked, *(path for path in links if path not in own)]
     for file in walk_entries(worktree.path, entries, skipped):
         if len(files) >= MAX_FILES:
             return Found(tuple(files), is_complete=False)

@@ -15,7 +15,8 @@ from ostler.git.repository import Repository
 from ostler.git.run.command import LONG_SECONDS, run_git
 
 # No exclude option: neither .gitignore nor info/exclude nor core.excludesFile hides a file here.
-_LIST = ("ls-files", "-z", "--others", "--directory", "--no-empty-directory")
+_LIST = ("ls-files", "-z", "-t", "--stage", "--others", "--directory", "--no-empty-directory")
+_UNTRACKED, _GITLINK = b"? ", b"160000 "
 
 
 class FoundFile(Struct, frozen=True, array_like=True):
@@ -26,13 +27,25 @@ class FoundFile(Struct, frozen=True, array_like=True):
     modified_ns: int
 
 
-def list_entries(repository: Repository) -> list[str]:
-    """Return the untracked files and directories, whatever ignores them."""
+class Listed(Struct, frozen=True):
+    """What a work tree has beside the files of its index."""
+
+    untracked: list[str]  # files and directories, whatever ignores them
+    gitlinks: dict[str, str]  # directories of submodules in the index, with their recorded commits
+
+
+def list_beside(repository: Repository) -> Listed:
+    """List a work tree."""
     first = run_git(repository, *_LIST, timeout_seconds=LONG_SECONDS)
     if b"Permission denied" in first.stderr:
         open_directories(repository.work_tree)
         first = run_git(repository, *_LIST, timeout_seconds=LONG_SECONDS)
-    return os.fsdecode(first.stdout).split("\0")[:-1]
+    lines = first.stdout.split(b"\0")[:-1]
+    links = (line[2:].partition(b"\t") for line in lines if line.startswith(_GITLINK, 2))
+    return Listed(
+        [os.fsdecode(line[2:]) for line in lines if line.startswith(_UNTRACKED)],
+        {os.fsdecode(path): fields.split()[1].decode() for fields, _, path in links},
+    )
 
 
 def walk_entries(root: Path, entries: list[str], skipped: tuple[str, ...]) -> Iterator[FoundFile]:

@@ -25,7 +25,11 @@ _COPIED = (
     *("extensions.objectformat", "extensions.partialclone"),
 )
 _EMPTY_IS_TRUE = ("core.sparsecheckout", "core.sparsecheckoutcone", "core.filemode", "core.ignorecase")
+# Git flushes no objects that it writes one by one. After a power cut they are empty, and git writes no object
+# again of which it has a file: the next commit with the same content cannot be read.
+FLUSHED_OBJECTS = (("core.fsync", "committed,reference"), ("core.fsyncmethod", "batch"))
 _ALWAYS = (
+    *FLUSHED_OBJECTS,
     ("core.repositoryformatversion", "1"),
     ("core.bare", "false"),
     ("core.logallrefupdates", "true"),

@@ -22,7 +22,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.errors import Code, GitError
-from ostler.files.atomic import make_private_dir, write_projection
+from ostler.files.atomic import make_private_dir, write_changed_projection
 from ostler.git.identity import Identity, read_identity
 from ostler.git.private.agent_refs import AgentRefs, read_agent_refs
 from ostler.git.private.alternates import has_alternates, list_object_directories
@@ -211,8 +211,8 @@ def _install(place: Path, objects: tuple[Path, ...], inside: Path) -> None:
     (place / OBJECTS / "info").mkdir()
     lines = (quote_alternate(_borrowed(inside, number)) for number, _ in enumerate(objects))
     (place / OBJECTS / "info" / "alternates").write_bytes(b"".join(lines))
-    write_projection(place / _POINTER, os.fsencode(f"gitdir: {inside / GIT}\n"))
-    write_projection(place / _EMPTY, b"")
+    write_changed_projection(place / _POINTER, os.fsencode(f"gitdir: {inside / GIT}\n"))
+    write_changed_projection(place / _EMPTY, b"")
     write_programs(place / BIN)
     discard(place / GIT, place)
     (place / _NEXT).rename(place / GIT)

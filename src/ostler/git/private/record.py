@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from ostler.files.atomic import write_projection
+from ostler.files.atomic import write_changed_projection
 
 _FILE = "record.json"
 
@@ -36,4 +36,4 @@ def read_record(place: Path) -> PrivateRecord:
 
 
 def write_record(place: Path, record: PrivateRecord) -> None:
-    write_projection(place / _FILE, msgspec.json.encode(record))
+    write_changed_projection(place / _FILE, msgspec.json.encode(record))

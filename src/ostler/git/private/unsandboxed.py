@@ -13,17 +13,17 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from ostler.files.atomic import make_private_dir, write_projection
-from ostler.git.private.config import format_config
+from ostler.files.atomic import make_private_dir, write_changed_projection
+from ostler.git.private.config import FLUSHED_OBJECTS, format_config
 from ostler.git.private.programs import PUSH_REFUSED, SSH_PROGRAM, write_once, write_programs
 from ostler.git.private.remotes import ANY_ADDRESS, REFUSED, Remotes, find_remotes
 from ostler.git.repository import Repository
 from ostler.git.run.failure import with_git_errors
-from ostler.git.run.program import execute_git, settings_environment, user_environment
 from ostler.git.run.safe_config import Entry
+from ostler.git.run.user_config import read_user_entries
 
 _SETTINGS, _HOOKS, _BIN = "push.config", "hooks", "bin"
-_PATTERN = r"^(core\.hookspath|remote\..*\.(url|pushurl))$"
+_USED = re.compile(r"core\.hookspath|remote\..*\.(url|pushurl)", re.DOTALL)
 _PRE_PUSH = "pre-push"
 _FORWARDED = (
     *("applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit"),
@@ -45,7 +45,7 @@ def refuse_push_variables(repository: Repository, place: Path, environ: Mapping[
     entries = _read_user_entries(repository)
     _write_hooks(place / _HOOKS, _find_hooks(repository, entries))
     settings = format_config(_build_settings(find_remotes(entries), place))
-    write_projection(place / _SETTINGS, settings)
+    write_changed_projection(place / _SETTINGS, settings)
     pattern = _GLOB.sub(r"\\\1", os.path.realpath(repository.git_dir))
     # With a slash at the end it means the directories below: those of submodules.
     names = [f"includeIf.gitdir:{one}.path" for one in (pattern, f"{pattern}/")]
@@ -65,12 +65,7 @@ def _add_settings(environ: Mapping[str, str], settings: Mapping[str, str]) -> di
 
 def _read_user_entries(repository: Repository) -> tuple[Entry, ...]:
     """Return hooks and remotes that git of the agent uses, which reads the user's own files too."""
-    pinned = {"GIT_DIR": str(repository.git_dir), "GIT_COMMON_DIR": str(repository.common_dir)}
-    env = user_environment() | settings_environment({}) | pinned
-    args = ("config", "-z", "--includes", "--get-regexp", _PATTERN)
-    output = os.fsdecode(execute_git(args, env, repository.common_dir).stdout)
-    pairs = (entry.partition("\n") for entry in output.split("\0") if entry)
-    return tuple((name, value) for name, _, value in pairs)
+    return tuple(entry for entry in read_user_entries(repository) if _USED.fullmatch(entry[0]))
 
 
 def _build_settings(remotes: Remotes, place: Path) -> list[Entry]:
@@ -79,6 +74,7 @@ def _build_settings(remotes: Remotes, place: Path) -> list[Entry]:
         ANY_ADDRESS,
         *named,  # `pushinsteadof` does not apply to them
         ("credential.helper", ""),
+        *FLUSHED_OBJECTS,
         ("push.default", "current"),  # so that a push without arguments is refused with the same sentence
         ("core.hookspath", str(place / _HOOKS)),
         ("core.sshcommand", shlex.quote(str(place / _BIN / SSH_PROGRAM))),

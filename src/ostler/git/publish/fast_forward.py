@@ -38,7 +38,7 @@ class CheckedOutTarget(GitError):
     def __init__(self, target: str, checkout: str, branch: str, reason: str) -> None:
         # Without the option git replaces ignored files of the user.
         command = f"git -C {shlex.quote(checkout)} merge --no-overwrite-ignore {branch}"
-        message = f"{target} is checked out in {checkout} and was not changed, because {reason}"
+        message = f"branch {target} is checked out in {checkout} and was not changed, because {reason}"
         super().__init__(Code.PUBLISH_FAILED, message, command)
         self.command = command
         self.reason = reason

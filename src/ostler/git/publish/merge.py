@@ -72,7 +72,14 @@ def merge_branch(
         checkout = _find_checkout(repository, branch, target, main_checkout)
         new = _create_merge(repository, (target_tip, branch_tip), (target, branch), identity, message)
         if checkout:
-            fast_forward_checkout(repository, checkout, branch, target, (target_tip, new), identity)
+            try:
+                fast_forward_checkout(repository, checkout, branch, target, (target_tip, new), identity)
+            except CheckedOutTarget:
+                # Another task that was merged meanwhile is no reason to ask a person.
+                has_moved = resolve_commit(repository, f"refs/heads/{target}") != target_tip
+                if not has_moved or attempt == _MAX_TRIES - 1:
+                    raise
+                continue
             return MergeResult(new)
         keep_previous_tip(repository, target, branch, target_tip)
         if _update_target(repository, target, new, target_tip, last=attempt == _MAX_TRIES - 1):

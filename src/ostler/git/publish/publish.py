@@ -5,6 +5,7 @@ Each step checks the current state first, so that a call after a crash completes
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from msgspec import Struct, structs
 
 from ostler.errors import Code, GitError
 from ostler.files.failpoint import reach
-from ostler.git.commit.snapshot import resolve_tree
 from ostler.git.identity import Identity
 from ostler.git.publish.github import (
     PullRequest,
@@ -36,7 +36,7 @@ from ostler.git.publish.rebase import (
 from ostler.git.publish.remote import Remote, Route, find_remote, find_route
 from ostler.git.publish.secrets import require_no_secrets
 from ostler.git.publish.transport import resolve_remote_url
-from ostler.git.refs import check_branch_name, resolve_commit
+from ostler.git.refs import check_branch_name, resolve_commit, resolve_tree
 from ostler.git.repository import Worktree
 from ostler.git.run import lock
 from ostler.git.run.failure import with_git_errors
@@ -64,6 +64,8 @@ class PublishOptions(Struct, frozen=True):
     works: tuple[Work, ...] = ()  # of the tasks that the branch starts from, as they are now
     stack_branch: str = ""  # branch of the only unmerged one; base of the pull request if it has one, too
     main_checkout: Path | None = None  # the user's, if its git directory is that of the repository
+    after_rebase: Callable[[str], None] | None = None  # before anything is published; gets the base
+    without_github: str = 'set git.on_complete to "merge" or "none"'  # the hint
 
 
 class PublishOutcome(Struct, frozen=True):
@@ -126,6 +128,28 @@ def publish_merge(
         return _merge_locally(_PublishJob(worktree, target, identity, options, lock_fd), message)
 
 
+@with_git_errors
+def rebase_branch(
+    worktree: Worktree, target: str, identity: Identity, options: PublishOptions, *, use_remote: bool
+) -> PublishOutcome:
+    """Rebase the branch onto its target, here or at the remote; nothing is published."""
+    require_worktree(worktree)
+    require_task_branch(worktree.branch, _check_target(target))
+    route = find_route(worktree.repository, target, options.fork, options.remotes) if use_remote else None
+    with lock.hold_lock(worktree.repository.git_dir) as lock_fd:
+        job, before = _PublishJob(worktree, target, identity, options, lock_fd), _read_current(worktree)
+        synced = (
+            _sync_with_local_target(job) if route is None else _sync_with_remote_target(job, route.target)
+        )
+        reach("publish.rebased")
+        if nothing := _check_for_changes(worktree, target, synced):
+            return nothing
+        if unapproved := _check_approved(job, before, synced):
+            return unapproved
+    note = f"{worktree.branch} is based on {target}; nothing was published"
+    return PublishOutcome(PublishResult.NOTHING, synced.tip, synced.base, notes=(note,))
+
+
 def _merge_locally(job: _PublishJob, message: str) -> PublishOutcome:
     before, synced = _read_current(job.worktree), _sync_with_local_target(job)
     reach("publish.rebased")
@@ -155,8 +179,8 @@ def _merge_locally(job: _PublishJob, message: str) -> PublishOutcome:
 
 def _publish_pull_request(job: _PublishJob, route: Route, proposal: Proposal) -> PublishOutcome:
     worktree = job.worktree
-    repository = _find_github_name(worktree, route.target)
-    fork = _find_fork_owner(worktree, route, repository)
+    repository = _find_github_name(job, route.target)
+    fork = _find_fork_owner(job, route, repository)
     target, stack_note = _choose_pull_request_base(job, repository, fork)
     job = structs.replace(job, target=target)
     before = _read_current(worktree)
@@ -165,6 +189,8 @@ def _publish_pull_request(job: _PublishJob, route: Route, proposal: Proposal) ->
         return _create_outcome(before, found, target, ("merged on GitHub",), adopted=True)
     synced = _sync_with_remote_target(job, route.target)
     reach("publish.rebased")
+    if job.options.after_rebase is not None:
+        job.options.after_rebase(synced.onto or synced.base)
     if stopped := _check_for_changes(worktree, target, synced) or _check_approved(job, before, synced):
         return stopped
     marks_note = _check_secrets(job, synced, "pushed")
@@ -279,30 +305,30 @@ def _check_for_changes(worktree: Worktree, target: str, synced: SyncResult) -> P
     """Return a NOTHING outcome if the target has all commits or no file differs."""
     if synced.contained:
         note = f"{target} already contains {worktree.branch}, so nothing was published"
-    elif resolve_tree(worktree, synced.base) == resolve_tree(worktree, synced.tip):
+    elif resolve_tree(worktree.repository, synced.base) == resolve_tree(worktree.repository, synced.tip):
         note = f"{worktree.branch} changes no file of {target}, so nothing was published"
     else:
         return None
     return PublishOutcome(PublishResult.NOTHING, synced.tip, synced.base, notes=(note,))
 
 
-def _find_github_name(worktree: Worktree, remote: Remote) -> str:
+def _find_github_name(job: _PublishJob, remote: Remote) -> str:
     address = remote.push_url or remote.url
     name = parse_repository_name(address) or parse_repository_name(
-        resolve_remote_url(worktree.repository, remote)
+        resolve_remote_url(job.worktree.repository, remote)
     )
     if name is None:
         message = f"the remote {remote.name} is not a GitHub repository, so no pull request is possible"
-        raise GitError(Code.PUBLISH_FAILED, message, 'set git.on_complete to "merge" or "none"')
+        raise GitError(Code.PUBLISH_FAILED, message, job.options.without_github)
     require_known_host(name)
     return name
 
 
-def _find_fork_owner(worktree: Worktree, route: Route, repository: str) -> str:
+def _find_fork_owner(job: _PublishJob, route: Route, repository: str) -> str:
     """Return the owner of the fork that the branch is pushed to; empty if it is the target's repository."""
     if route.push == route.target.destination:
         return ""
-    name = _find_github_name(worktree, route.push)
+    name = _find_github_name(job, route.push)
     return "" if name == repository else name.split("/")[-2]
 
 

@@ -30,8 +30,8 @@ class PushResult(Struct, frozen=True):
     note: str = ""
 
 
-class _RemoteMoved(Exception):
-    """The remote branch moved between the check and the push."""
+class RemoteMoved(Exception):
+    """The ref at the remote moved between the check and the push."""
 
 
 def require_task_branch(branch: str, target: str) -> None:
@@ -82,11 +82,11 @@ def push_branch(worktree: Worktree, remote: Remote, target: str) -> PushResult:
     remote = remote.destination
     try:
         return _push(worktree, remote)
-    except _RemoteMoved:
+    except RemoteMoved:
         pass
     try:
         return _push(worktree, remote)
-    except _RemoteMoved as again:
+    except RemoteMoved as again:
         message = f"{remote.name} rejected {worktree.branch}: {again}"
         raise GitError(Code.PUSH_REJECTED, message, "the branch is kept here; try again later") from again
 
@@ -114,19 +114,20 @@ def _push_commit(worktree: Worktree, remote: Remote, tip: str, force: tuple[str,
     done = run_remote_command(worktree.repository, remote, *args, accept=(0, 1, 128))
     if done.status == 0:
         return PushResult(tip, forced=bool(force))
-    raise _create_push_error(worktree, remote, os.fsdecode(done.stdout), done.stderr)
+    raise create_push_error(remote, worktree.branch, os.fsdecode(done.stdout), done.stderr)
 
 
-def _create_push_error(worktree: Worktree, remote: Remote, output: str, stderr: bytes) -> Exception:
+def create_push_error(remote: Remote, branch: str, output: str, stderr: bytes) -> Exception:
+    """Return the error for a failed push: RemoteMoved if the ref has another commit than expected."""
     fields = next((line.split("\t") for line in output.splitlines() if line.startswith("!\t")), None)
     if fields is None:
         return classify_remote_failure(remote.name, stderr)
     reason = fields[-1].partition("(")[2].removesuffix(")") or fields[-1]
     if _REMOTE_MOVED.search(reason):
-        return _RemoteMoved(reason)
+        return RemoteMoved(reason)
     detail = find_remote_error_line(strip_login(os.fsdecode(stderr)))
-    message = f"{remote.name} rejected {worktree.branch}: {reason}" + (f" ({detail})" if detail else "")
-    large = f"run git lfs push {remote.name} {worktree.branch}"
+    message = f"{remote.name} rejected {branch}: {reason}" + (f" ({detail})" if detail else "")
+    large = f"run git lfs push {remote.name} {branch}"
     rules = f"check the branch rules of {remote.name}; the branch is kept"
     return GitError(Code.PUSH_REJECTED, message, large if "lfs" in detail.lower() else rules)
 

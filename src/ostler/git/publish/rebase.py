@@ -11,7 +11,7 @@ from ostler.errors import Code, GitError
 from ostler.files.failpoint import reach
 from ostler.git.commit.heads import Heads, attach_head, find_merge_base, move_branch, read_heads
 from ostler.git.commit.index import private_index
-from ostler.git.commit.snapshot import resolve_tree, take_snapshot
+from ostler.git.commit.snapshot import take_snapshot
 from ostler.git.identity import Identity
 from ostler.git.publish.merge import (
     MergeConflict,
@@ -21,6 +21,7 @@ from ostler.git.publish.merge import (
     merge_with_markers,
     write_commit,
 )
+from ostler.git.refs import resolve_tree
 from ostler.git.repository import Repository, Worktree
 from ostler.git.run import lock
 from ostler.git.run.command import LONG_SECONDS, run_git
@@ -221,8 +222,8 @@ def _replay_all(worktree: Worktree, commits: list[_Commit], onto: str, identity:
         # Replaying would lose changes made in a merge commit itself; a merge keeps them.
         tree = merge_trees(worktree.repository, tip, onto)
         return write_commit(worktree.repository, tree, (tip, onto), identity, f"Merge into {worktree.branch}")
-    position = _Position(onto, resolve_tree(worktree, onto))
-    before = resolve_tree(worktree, commits[0].parents[0])
+    position = _Position(onto, resolve_tree(worktree.repository, onto))
+    before = resolve_tree(worktree.repository, commits[0].parents[0])
     for commit in commits:
         position = _replay(worktree.repository, commit, before, position)
         before = commit.tree

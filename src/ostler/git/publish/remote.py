@@ -9,7 +9,7 @@ from msgspec import Struct
 from ostler.errors import Code, GitError
 from ostler.git.refs import is_branch_name
 from ostler.git.repository import Repository
-from ostler.git.run.command import query_git
+from ostler.git.run.safe_config import read_config_entries
 from ostler.model.remote import Remote
 
 _LOGIN = re.compile(r"//[^/\s]*@")
@@ -27,9 +27,11 @@ class Route(Struct, frozen=True):
 def find_remote(repository: Repository, target: str = "") -> Remote | None:
     """Return the remote of the target branch, else origin, else the only remote; None if there is none."""
     names = _list_names(repository)
-    own = query_git(repository, "config", "--get", f"branch.{target}.remote") if target else ""
+    if not names:
+        return None
+    own = dict(read_config_entries(repository)).get(f"branch.{target}.remote", "")
     only = names[0] if len(names) == 1 else ""
-    return _read_remote(repository, next((name for name in (own, "origin", only) if name in names), ""))
+    return read_remote(repository, next((name for name in (own, "origin", only) if name in names), ""))
 
 
 def find_route(
@@ -49,7 +51,7 @@ def find_route(
 def record_remotes(repository: Repository, target: str, fork: str = "") -> tuple[Remote, ...]:
     """Return the remote of the target and the fork for the journal, without logins in their URLs."""
     remote = find_remote(repository, target)
-    named = _read_remote(repository, fork) if fork in _list_names(repository) else None
+    named = read_remote(repository, fork) if fork and fork in _list_names(repository) else None
     return tuple(_strip_remote_login(one) for one in ((remote, named) if remote else ()) if one)
 
 
@@ -74,7 +76,7 @@ def _prefer_recorded(
 
 
 def _require_remote(repository: Repository, name: str) -> Remote:
-    found = _read_remote(repository, name) if name in _list_names(repository) else None
+    found = read_remote(repository, name) if name in _list_names(repository) else None
     if found is not None:
         return found
     message = f"git.push_remote is {name}, but there is no such remote"
@@ -82,10 +84,17 @@ def _require_remote(repository: Repository, name: str) -> Remote:
 
 
 def _list_names(repository: Repository) -> list[str]:
-    return [name for name in query_git(repository, "remote").split("\n") if is_branch_name(name)]
+    named = (name.removeprefix("remote.").rpartition(".")[0] for name in _read_remotes(repository))
+    return sorted({name for name in named if is_branch_name(name)})
 
 
-def _read_remote(repository: Repository, name: str) -> Remote | None:
+def _read_remotes(repository: Repository) -> dict[str, str]:
+    """Return the settings of the remotes; the last value of a name applies."""
+    return {name: value for name, value in read_config_entries(repository) if name.startswith("remote.")}
+
+
+def read_remote(repository: Repository, name: str) -> Remote | None:
+    """Return the remote with this name; None if there is none."""
     url = _read_value(repository, name, "url") if name else ""
     return Remote(name, url, _read_value(repository, name, "pushurl")) if url else None
 
@@ -100,4 +109,4 @@ def _strip_secret(url: str) -> str:
 
 
 def _read_value(repository: Repository, name: str, key: str) -> str:
-    return query_git(repository, "config", "--get", f"remote.{name}.{key}")
+    return _read_remotes(repository).get(f"remote.{name}.{key}", "")

@@ -55,16 +55,21 @@ _TRANSPORT_VARIABLES = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SS
 _RETRY_HINT = "the branch is kept here; try again later"
 
 
+class RemoteFailure(GitError):
+    """The remote could not be reached or did not do what was asked; the same command may succeed later."""
+
+
 def run_remote_command(
     repository: Repository,
     remote: Remote,
     *args: str,
     known_commits: tuple[str, ...] = (),
     accept: tuple[int, ...] = (0,),
+    timeout_seconds: float = REMOTE_TIMEOUT_SECONDS,
 ) -> ToolResult:
     """Run fetch, push or ls-remote. `known_commits` reduce the transfer: both sides may have them."""
     _require_outside_project(repository, remote)
-    finished = _execute_remote_command(repository, remote, args, known_commits)
+    finished = _execute_remote_command(repository, remote, args, known_commits, timeout_seconds)
     if finished.status not in accept:
         raise classify_remote_failure(remote.name, finished.stderr)
     return finished
@@ -86,20 +91,20 @@ def _require_outside_project(repository: Repository, remote: Remote) -> None:
 
 
 def _execute_remote_command(
-    repository: Repository, remote: Remote, args: tuple[str, ...], known_commits: tuple[str, ...]
+    repository: Repository,
+    remote: Remote,
+    args: tuple[str, ...],
+    known_commits: tuple[str, ...],
+    timeout_seconds: float = REMOTE_TIMEOUT_SECONDS,
 ) -> ToolResult:
     with _temporary_git_dir(repository, remote, known_commits) as git_dir:
         env = _environment(repository) | {"GIT_DIR": str(git_dir)}
         try:
             # No lock is passed on: a credential daemon that git starts would hold it.
-            return execute_git(
-                args, env, _find_main_checkout(repository), timeout_seconds=REMOTE_TIMEOUT_SECONDS
-            )
+            return execute_git(args, env, _find_main_checkout(repository), timeout_seconds=timeout_seconds)
         except GitTimeout as timeout:
-            message = f"{remote.name} did not answer within {REMOTE_TIMEOUT_SECONDS:g} s"
-            raise GitError(
-                Code.PUBLISH_FAILED, message, "the branch is kept here; try again later"
-            ) from timeout
+            message = f"{remote.name} did not answer within {timeout_seconds:g} s"
+            raise RemoteFailure(Code.PUBLISH_FAILED, message, _RETRY_HINT) from timeout
 
 
 @contextmanager
@@ -208,17 +213,17 @@ _REMOTE_ERROR_PATTERNS = (
 )
 
 
-def classify_remote_failure(remote: str, stderr: bytes) -> GitError:
+def classify_remote_failure(remote: str, stderr: bytes) -> RemoteFailure:
     """Return the error for a failed fetch, push or ls-remote."""
     text = strip_login(os.fsdecode(stderr))
     line = find_remote_error_line(text)
     for pattern in _REMOTE_ERROR_PATTERNS:
         if re.search(pattern.regex, text, re.IGNORECASE):
             fields = {"remote": remote, "line": line}
-            return GitError(
+            return RemoteFailure(
                 Code.PUBLISH_FAILED, pattern.message.format(**fields), pattern.hint.format(**fields)
             )
-    return GitError(Code.PUBLISH_FAILED, f"{remote} failed: {line or 'no output'}", _RETRY_HINT)
+    return RemoteFailure(Code.PUBLISH_FAILED, f"{remote} failed: {line or 'no output'}", _RETRY_HINT)
 
 
 def find_remote_error_line(text: str) -> str:

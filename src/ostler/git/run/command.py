@@ -9,9 +9,14 @@ from pathlib import Path
 from ostler.git.repository import Repository
 from ostler.git.run import lock
 from ostler.git.run.failure import classify_failure, find_lock_file
-from ostler.git.run.program import clean_environment, execute_git, settings_environment
+from ostler.git.run.program import (
+    clean_environment,
+    execute_git,
+    read_git_output,
+    settings_environment,
+)
 from ostler.git.run.safe_config import read_safe_config
-from ostler.process.tool import ToolResult
+from ostler.process.tool import BoundedOutput, ToolResult
 from ostler.waits import Wait
 
 LONG_SECONDS = 1800.0  # for a checkout, or hashing all files
@@ -52,6 +57,22 @@ def run_git(
         wait = wait or _start_wait(lock_file)
         if lock_file is None or not _wait_for_lock(lock_file, repository, removed, wait):
             raise classify_failure(args, finished.stderr, repository.work_tree)
+
+
+def run_git_bounded(
+    repository: Repository,
+    limit: int,
+    *args: str,
+    env: Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
+    timeout_seconds: float = 60.0,
+) -> BoundedOutput:
+    """Run a git command that only reads, and return at most `limit` bytes of its output. Raises GitError."""
+    environment = _environment(repository, settings or {}) | dict(env or {})
+    found = read_git_output(args, environment, repository.work_tree, limit, timeout_seconds)
+    if found.status != 0 and not found.truncated:
+        raise classify_failure(args, found.stderr, repository.work_tree)
+    return found
 
 
 def query_git(repository: Repository, *args: str, env: Mapping[str, str] | None = None) -> str:

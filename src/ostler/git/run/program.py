@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from ostler.errors import Code, GitError
-from ostler.process.tool import ToolResult, ToolTimeout, run_tool
+from ostler.process.tool import BoundedOutput, ToolResult, ToolTimeout, read_tool_output, run_tool
 from ostler.text import describe_os_error
 
 _CLEAN = {
@@ -41,6 +42,7 @@ _USER_CONFIG_VARIABLES = (
     "GIT_CONFIG_NOSYSTEM",
 )
 _PARTS = ("KEY", "VALUE")
+_T = TypeVar("_T")
 
 
 class GitTimeout(GitError):
@@ -85,8 +87,21 @@ def execute_git(
 ) -> ToolResult:
     """Run git once; it inherits `pass_fds`."""
     run = partial(run_tool, ["git", *args], env=env, cwd=str(cwd), stdin=stdin, pass_fds=pass_fds)
+    return _start(args, cwd, timeout_seconds, partial(run, timeout_seconds=timeout_seconds))
+
+
+def read_git_output(
+    args: tuple[str, ...], env: dict[str, str], cwd: Path, limit: int, timeout_seconds: float
+) -> BoundedOutput:
+    """Run git once and return at most `limit` bytes of its output."""
+    run = partial(read_tool_output, ["git", *args], env=env, cwd=str(cwd), limit=limit)
+    return _start(args, cwd, timeout_seconds, partial(run, timeout_seconds=timeout_seconds))
+
+
+def _start(args: tuple[str, ...], cwd: Path, timeout_seconds: float, run: Callable[[], _T]) -> _T:
+    """Start git; raise GitError if it cannot start, or takes too long."""
     try:
-        return _start_with_retries(partial(run, timeout_seconds=timeout_seconds))
+        return _start_with_retries(run)
     except ToolTimeout as timeout:
         message = f"git {args[0]} in {cwd} took longer than {timeout_seconds:g} s and was stopped"
         raise GitTimeout(Code.GIT_LOCKED, message, "check which process uses the files there") from timeout
@@ -94,7 +109,7 @@ def execute_git(
         raise _classify_start_error(cwd, error) from error
 
 
-def _start_with_retries(start: Callable[[], ToolResult]) -> ToolResult:
+def _start_with_retries(start: Callable[[], _T]) -> _T:
     """Retry while the machine has too few processes or descriptors; other tasks may release some."""
     for delay in _RETRY_DELAYS_SECONDS:
         try:

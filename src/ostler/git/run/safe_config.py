@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -14,6 +15,9 @@ from ostler.git.run.failure import classify_failure
 from ostler.git.run.program import clean_environment, execute_git, settings_environment
 from ostler.process.tool import ToolResult
 
+# Without quotes, escapes, comments, continued lines and sections with a dot, which have rules of their own.
+_PLAIN_SECTION = re.compile(rb'\[([A-Za-z0-9-]+)(?: "([A-Za-z0-9_./@+-]*)")?\]')
+_PLAIN_VALUE = re.compile(rb"[ \t]*([A-Za-z][A-Za-z0-9-]*) = ([A-Za-z0-9_./:@+*-]+)")
 Entry = tuple[str, str]  # a setting's full name and its value
 
 FIXED_SETTINGS = {
@@ -121,8 +125,27 @@ def _build_safe_config(entries: Iterable[Entry]) -> SafeConfig:
 @lru_cache(maxsize=64)
 def _parse_config_text(text: bytes) -> tuple[Entry, ...]:
     """Parse a configuration text; cached, as the same text has the same entries."""
+    if (plain := _parse_plain(text)) is not None:
+        return plain
     args = ("config", "--file", "-", "--list", "-z")
     return _parse(args, execute_git(args, _environment(), Path("/"), stdin=text), Path("the repository"))
+
+
+def _parse_plain(text: bytes) -> tuple[Entry, ...] | None:
+    """Parse a text with nothing but sections and plain values, as git writes it; None if only git can."""
+    entries: list[Entry] = []
+    section = ""
+    for line in text.split(b"\n"):
+        if found := _PLAIN_VALUE.fullmatch(line):
+            if not section:
+                return None
+            entries.append((f"{section}.{found[1].decode().lower()}", found[2].decode()))
+        elif found := _PLAIN_SECTION.fullmatch(line):
+            below = f".{found[2].decode()}" if found[2] is not None else ""
+            section = f"{found[1].decode().lower()}{below}"
+        elif line.strip(b" \t"):
+            return None
+    return tuple(entries)
 
 
 def _list_with_git(repository: Repository) -> tuple[Entry, ...]:

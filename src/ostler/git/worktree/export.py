@@ -16,7 +16,7 @@ from ostler.git.repository import Repository
 from ostler.git.run.command import LONG_SECONDS, encode_names, run_git
 from ostler.git.run.failure import with_git_errors
 from ostler.git.run.safe_config import read_safe_config
-from ostler.git.worktree.trash import discard
+from ostler.git.worktree.trash import checking_out, discard
 from ostler.git.worktree.work_trees import quote_alternate
 from ostler.git.worktree.worktree_pool import WorktreePool, claim_tree, install_tree, record_tree
 
@@ -43,7 +43,8 @@ def export_commit(
     if usable_pool is None or not _install_pooled_tree(checkout, commit, usable_pool):
         if not path.exists():
             checkout = _init_repository(project, commit, path)
-        run_git(checkout, "checkout", "--quiet", "--detach", commit, "--", timeout_seconds=LONG_SECONDS)
+        with checking_out():
+            run_git(checkout, "checkout", "--quiet", "--detach", commit, "--", timeout_seconds=LONG_SECONDS)
     if usable_pool is not None:
         record_tree(usable_pool, path.parent.name, checkout, commit)
     _apply_filters(project, checkout)
@@ -70,7 +71,7 @@ def _install_pooled_tree(checkout: Repository, commit: str, pool: WorktreePool) 
         return False
     try:
         run_git(checkout, "update-ref", "--no-deref", "HEAD", commit)
-        install_tree(path_in_tree, checkout)
+        install_tree(path_in_tree, checkout, commit)
         checkout.work_tree.chmod(0o700)
     except (GitError, OSError) as reason:
         _log.info("%s is checked out again: %s", checkout.work_tree, reason)
@@ -96,9 +97,9 @@ def create_project_directory(checkout: Repository) -> Path:
 
 def _apply_filters(project: Repository, checkout: Repository) -> None:
     """Replace LFS pointers by their content. Raises LFS_UNAVAILABLE for other required filters."""
-    names = tuple(os.fsdecode(run_git(checkout, "ls-files", "-z").stdout).split("\0")[:-1])
-    if not any(name.rpartition("/")[2] == ".gitattributes" for name in names):
+    if not run_git(checkout, "ls-files", "-z", "--", ":(glob)**/.gitattributes").stdout:
         return
+    names = tuple(os.fsdecode(run_git(checkout, "ls-files", "-z").stdout).split("\0")[:-1])
     output = run_git(checkout, "check-attr", "-z", "--stdin", "filter", stdin=encode_names(names)).stdout
     fields = os.fsdecode(output).split("\0")
     required = read_safe_config(project).required_filters - {"lfs"}

@@ -64,9 +64,12 @@ def restore_pointers(worktree: Worktree) -> bool:
     return bool(wrong)
 
 
-def register_worktree(worktree: Worktree) -> None:
-    """Register a directory with files as the task's worktree."""
+def register_worktree(worktree: Worktree, *, is_complete: bool = True) -> None:
+    """Register a directory as the task's worktree; one without its files is locked until it is complete."""
     worktree.repository.git_dir.mkdir(parents=True)
+    if not is_complete:
+        (worktree.repository.git_dir / "locked").write_text(INCOMPLETE_REASON)
+        worktree.path.mkdir(exist_ok=True)
     restore_pointers(worktree)
 
 

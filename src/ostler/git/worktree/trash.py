@@ -7,7 +7,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -16,8 +16,11 @@ from threading import enumerate as enumerate_threads
 
 TRASH = ".trash"
 _JOIN_SECONDS = 0.05
+_PAUSE_SECONDS = 0.02
+_LONGEST_WAIT_SECONDS = 1.0  # for each directory: a disk must not fill up while there is always a checkout
 _log = logging.getLogger(__name__)
 _number = count()
+_checkouts: set[int] = set()  # that are in progress
 
 
 def discard(path: Path, worktrees: Path) -> Path | None:
@@ -38,8 +41,8 @@ def erase(path: Path, worktrees: Path) -> None:
             _delete_entries([discarded.name], top)
 
 
-def empty_trash(worktrees: Path) -> int:
-    """Delete the trash and return how many entries could not be deleted.
+def empty_trash(worktrees: Path, pause: Callable[[], object] = lambda: None) -> int:
+    """Delete the trash and return how many entries could not be deleted; call `pause` before each directory.
 
     Links are not followed and files are not opened. Subdirectories are moved to the top before their parent
     is removed, so that neither depth nor path length matters.
@@ -49,8 +52,26 @@ def empty_trash(worktrees: Path) -> int:
     remaining: set[str] = set()
     with _open_trash(worktrees) as top:
         while pending := [name for name, _ in _list_entries(top) if name not in remaining]:
-            remaining |= _delete_entries(pending, top)
+            remaining |= _delete_entries(pending, top, pause)
     return len(remaining)
+
+
+@contextmanager
+def checking_out() -> Generator[None]:
+    """Let no background thread delete files meanwhile: many file systems create files slowly then."""
+    number = next(_number)
+    _checkouts.add(number)
+    try:
+        yield
+    finally:
+        _checkouts.discard(number)
+
+
+def wait_for_checkouts() -> None:
+    """Return when this process checks out no tree, or after a second."""
+    end = time.monotonic() + _LONGEST_WAIT_SECONDS
+    while _checkouts and time.monotonic() < end:
+        time.sleep(_PAUSE_SECONDS)
 
 
 def empty_trash_later(worktrees: Path) -> None:
@@ -59,7 +80,7 @@ def empty_trash_later(worktrees: Path) -> None:
     Waits for a moment, so that small trash is deleted at once.
     """
     if has_trash(worktrees):
-        run_in_background(worktrees, partial(empty_trash, worktrees))
+        run_in_background(worktrees, partial(empty_trash, worktrees, wait_for_checkouts))
 
 
 def run_in_background(worktrees: Path, work: Callable[[], object]) -> None:
@@ -106,10 +127,11 @@ def _open_trash(worktrees: Path) -> Generator[int]:
         os.close(top)
 
 
-def _delete_entries(pending: list[str], top: int) -> set[str]:
+def _delete_entries(pending: list[str], top: int, pause: Callable[[], object] = lambda: None) -> set[str]:
     """Delete the entries and their content; return the names that could not be deleted."""
     remaining: set[str] = set()
     while pending:
+        pause()
         name = pending.pop()
         if not _delete_entry(name, top, pending):
             remaining.add(name)
@@ -138,6 +160,9 @@ def _delete_entry(name: str, top: int, pending: list[str]) -> bool:
 def _delete_or_lift(name: str, is_directory: bool, inside: int, top: int, pending: list[str]) -> None:
     if not is_directory:
         os.unlink(name, dir_fd=inside)
+        return
+    with suppress(OSError):  # it is not empty
+        os.rmdir(name, dir_fd=inside)
         return
     os.chmod(name, 0o700, dir_fd=inside)
     lifted = _create_unique_name()

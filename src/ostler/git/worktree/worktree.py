@@ -12,11 +12,13 @@ from ostler.files.failpoint import reach
 from ostler.git.commit.heads import attach_head, find_merge_base, move_branch, read_heads
 from ostler.git.commit.trailers import find_commit_by_trailer, is_ahead
 from ostler.git.identity import OSTLER
+from ostler.git.ref_files import read_ref
 from ostler.git.refs import check_branch_name
 from ostler.git.repository import Repository, Worktree, locate_worktree
 from ostler.git.run.command import LONG_SECONDS, query_git, run_git
 from ostler.git.run.failure import with_git_errors
 from ostler.git.run.lock import hold_lock
+from ostler.git.run.safe_config import read_config_entries
 from ostler.git.worktree.registration import (
     INCOMPLETE_REASON,
     WorktreeState,
@@ -26,7 +28,7 @@ from ostler.git.worktree.registration import (
     restore_pointers,
     unregister_worktree,
 )
-from ostler.git.worktree.trash import discard, empty_trash
+from ostler.git.worktree.trash import checking_out, discard, empty_trash
 from ostler.git.worktree.worktree_pool import (
     PoolEntry,
     WorktreePool,
@@ -37,6 +39,7 @@ from ostler.git.worktree.worktree_pool import (
     record_tree,
 )
 
+_OWN_SETTINGS = "extensions.worktreeconfig"
 _log = logging.getLogger(__name__)
 
 
@@ -88,7 +91,8 @@ def _create(project: Repository, worktree: Worktree, task: str, pool: WorktreePo
     if tip:
         _require_own_branch(project, worktree, tip, task)
     worktree.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _check_out(project, worktree, tip, pool, lock)
+    with checking_out():
+        _check_out(project, worktree, tip, pool, lock)
     return _update_base(worktree, tip) if tip else worktree
 
 
@@ -103,7 +107,7 @@ def _check_out(project: Repository, worktree: Worktree, tip: str, pool: Worktree
             (worktree.repository.git_dir / "locked").unlink()
             return
         tip = _read_branch_tip(project, worktree)  # the branch may exist now
-    _run_worktree_add(project, worktree, tip, lock)
+    _check_out_files(project, worktree, tip, lock)
     record_tree(pool, name, worktree.repository, commit)
 
 
@@ -112,11 +116,9 @@ def _install_pooled_tree(
 ) -> bool:
     """Create the worktree from a tree of the pool, locked until it is complete; remove it if that fails."""
     try:
-        _run_worktree_add(
-            project, worktree, tip, lock, "--no-checkout", "--lock", "--reason", INCOMPLETE_REASON
-        )
+        _register(project, worktree, tip, lock)
         reach("worktree.registered")
-        install_tree(entry, worktree.repository, pass_fds=(lock,))
+        install_tree(entry, worktree.repository, tip or worktree.base, pass_fds=(lock,))
         reach("worktree.fitted")
     except (GitError, OSError) as reason:
         _log.info("%s is checked out again: %s", worktree.path, reason)
@@ -126,10 +128,28 @@ def _install_pooled_tree(
     return True
 
 
-def _run_worktree_add(project: Repository, worktree: Worktree, tip: str, lock: int, *options: str) -> None:
+def _check_out_files(project: Repository, worktree: Worktree, tip: str, lock: int) -> None:
+    _register(project, worktree, tip, lock)
+    reset = ("reset", "--hard", "--quiet")
+    run_git(worktree.repository, *reset, timeout_seconds=LONG_SECONDS, pass_fds=(lock,))
+    (worktree.repository.git_dir / "locked").unlink()
+
+
+def _register(project: Repository, worktree: Worktree, tip: str, lock: int) -> None:
+    """Create the branch and the worktree without files, locked until it is complete.
+
+    For a new branch this is one process; `git worktree add` is four. It refuses a branch that is checked out
+    elsewhere, and copies the settings of a worktree.
+    """
+    if not tip and _OWN_SETTINGS not in (name for name, _ in read_config_entries(project)):
+        args = ("update-ref", "-m", "ostler: start", worktree.ref, worktree.base, "0" * len(worktree.base))
+        run_git(project, *args, pass_fds=(lock,))
+        register_worktree(worktree, is_complete=False)
+        return
     path = str(worktree.path)
     target = (path, worktree.branch) if tip else ("--no-track", "-b", worktree.branch, path, worktree.base)
-    args = ("worktree", "add", "--quiet", *options, *target)
+    locked = ("--no-checkout", "--lock", "--reason", INCOMPLETE_REASON)
+    args = ("worktree", "add", "--quiet", *locked, *target)
     run_git(project, *args, timeout_seconds=LONG_SECONDS, pass_fds=(lock,))
 
 
@@ -163,7 +183,10 @@ def _discard_worktree(worktree: Worktree) -> None:
 
 
 def _read_branch_tip(project: Repository, worktree: Worktree) -> str:
-    return query_git(project, "for-each-ref", "--format=%(objectname)", worktree.ref)
+    found = read_ref(project, worktree.ref)
+    if found is None:
+        return query_git(project, "for-each-ref", "--format=%(objectname)", worktree.ref)
+    return found
 
 
 def _require_own_branch(project: Repository, worktree: Worktree, tip: str, task: str) -> None:

@@ -11,24 +11,27 @@ import logging
 import os
 import re
 import shutil
+import time
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from ostler.config.settings import Settings
 from ostler.errors import OstlerError
 from ostler.files.atomic import make_private_dir, write_projection
+from ostler.files.boot import read_boot_id
+from ostler.git.commit.index import index_environment
 from ostler.git.repository import Repository
 from ostler.git.run.command import LONG_SECONDS, run_git
 from ostler.git.run.safe_config import read_config_entries
 from ostler.git.worktree.sanitize import UntrustedTree, sanitize_tree
-from ostler.git.worktree.trash import discard, empty_trash, has_trash, run_in_background
+from ostler.git.worktree.trash import discard, empty_trash, has_trash, run_in_background, wait_for_checkouts
 from ostler.process.occupied import is_occupied
 
 POOL_DIRECTORY = ".warm"
 MIN_INDEX_BYTES = 64 * 1024  # of an index: smaller trees are checked out faster than cleaned
-_BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # Detect every difference, whatever the repository configures about file modes and times.
 _STRICT = {
@@ -37,6 +40,7 @@ _STRICT = {
     "core.checkStat": "default",
     "core.ignoreStat": "false",
 }
+_PAUSE_SECONDS = 0.05
 _log = logging.getLogger(__name__)
 _CONTENT_SECTIONS = ("core.", "filter.", "extensions.")
 _DEFAULT_SETTINGS = {
@@ -56,6 +60,12 @@ class WorktreePool(Struct, frozen=True):
 
     def entry(self, name: str) -> PoolEntry:
         return PoolEntry(self.worktrees / POOL_DIRECTORY / name)
+
+
+def find_pool(worktrees: Path, settings: Settings) -> WorktreePool:
+    """Return the pool of these settings; by default it has a tree for each task that runs."""
+    limit = settings.git.warm_worktrees
+    return WorktreePool(worktrees, settings.run.jobs if limit is None else limit)
 
 
 class PoolEntry(Struct, frozen=True):
@@ -107,7 +117,7 @@ def record_tree(pool: WorktreePool, name: str, repository: Repository, commit: s
     try:
         make_private_dir(entry.path)
         shutil.copy2(index, entry.index)  # keep its time, by which git detects racy changes
-        write_projection(entry.manifest, msgspec.json.encode(TreeManifest(commit, rules, _read_boot_id())))
+        write_projection(entry.manifest, msgspec.json.encode(TreeManifest(commit, rules, read_boot_id())))
     except (OSError, OstlerError) as reason:
         _log.info("%s will not be kept: %s", name, reason)
 
@@ -170,18 +180,22 @@ def tidy_pool_later(pool: WorktreePool, repository: Repository) -> None:
             if not entry.clean_marker.exists():
                 with suppress(UntrustedTree, OSError, OstlerError):  # checked again when it is claimed
                     _clean_in_advance(entry, repository, pool)
-        empty_trash(pool.worktrees)
+        empty_trash(pool.worktrees, wait_for_checkouts)
 
     if find_available_entries(pool) or has_trash(pool.worktrees):
         run_in_background(pool.worktrees, tidy)
 
 
-def install_tree(entry: PoolEntry, repository: Repository, pass_fds: tuple[int, ...] = ()) -> None:
-    """Move a claimed tree into a repository without files, and reset it to its HEAD."""
+def install_tree(
+    entry: PoolEntry, repository: Repository, commit: str, pass_fds: tuple[int, ...] = ()
+) -> None:
+    """Move a claimed tree into a repository without files, and reset it to its HEAD, which is this commit."""
     (repository.work_tree / ".git").rename(entry.claimed / ".git")
     repository.work_tree.rmdir()
     entry.claimed.rename(repository.work_tree)
     shutil.copy2(entry.index, repository.git_dir / "index")
+    if entry.clean_marker.exists() and _is_unchanged(entry, repository, commit):
+        return
     reset = ("reset", "--hard", "--quiet")
     run_git(repository, *reset, settings=_STRICT, timeout_seconds=LONG_SECONDS, pass_fds=pass_fds)
 
@@ -234,12 +248,38 @@ def _clean_in_advance(entry: PoolEntry, repository: Repository, pool: WorktreePo
     entry_inode, tree = entry.path.stat().st_ino, entry.tree.stat().st_ino
     _require_unoccupied(entry.tree)
     sanitize_tree(entry.tree, entry.index, repository, pool.worktrees)
+    _restore_files(entry, repository)
     entry_fd = os.open(entry.path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         if (os.fstat(entry_fd).st_ino, entry.tree.stat().st_ino) == (entry_inode, tree):
             os.close(os.open("clean", os.O_WRONLY | os.O_CREAT, 0o600, dir_fd=entry_fd))
     finally:
         os.close(entry_fd)
+
+
+def _restore_files(entry: PoolEntry, repository: Repository) -> None:
+    """Write the files that were changed again, and an index that proves by times that all are unchanged.
+
+    git compares whole seconds, and reads each file of the second in which the index was written.
+    """
+    manifest = _read_manifest(entry)
+    if manifest is None:
+        raise UntrustedTree(f"{entry.manifest} cannot be read")
+    while int(time.time()) <= int(entry.index.stat().st_mtime):
+        time.sleep(_PAUSE_SECONDS)
+    tree = structs.replace(repository, work_tree=entry.tree)
+    args = ("read-tree", "--reset", "-u", manifest.commit)
+    env = index_environment(entry.index)
+    run_git(tree, *args, env=env, settings=_STRICT, timeout_seconds=LONG_SECONDS)
+
+
+def _is_unchanged(entry: PoolEntry, repository: Repository, commit: str) -> bool:
+    """Return whether the tree has exactly the files of this commit, by their times."""
+    manifest = _read_manifest(entry)
+    if manifest is None or manifest.commit != commit:
+        return False
+    settings = _STRICT | {"core.preloadIndex": "true"}  # in several threads
+    return run_git(repository, "diff-files", "--quiet", settings=settings, accept=(0, 1)).status == 0
 
 
 def _require_unoccupied(tree: Path) -> None:
@@ -252,7 +292,7 @@ def _read_manifest(entry: PoolEntry) -> TreeManifest | None:
         found = msgspec.json.decode(entry.manifest.read_bytes(), type=TreeManifest)
     except (OSError, msgspec.MsgspecError):
         return None
-    return found if found.boot == _read_boot_id() else None
+    return found if found.boot == read_boot_id() else None
 
 
 def _has_same_checkout_rules(kept: PoolEntry, repository: Repository, commit: str) -> bool:
@@ -261,13 +301,6 @@ def _has_same_checkout_rules(kept: PoolEntry, repository: Repository, commit: st
     if found is None or found.rules != read_checkout_rules(repository):
         return False
     return found.commit == commit or have_same_attributes(repository, found.commit, commit)
-
-
-def _read_boot_id() -> str:
-    try:
-        return _BOOT_ID_FILE.read_text()
-    except OSError:
-        return ""
 
 
 def read_checkout_rules(repository: Repository) -> str | None:

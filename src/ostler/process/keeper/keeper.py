@@ -10,11 +10,13 @@ import sys
 import time
 
 from . import tree
+from .boot_clock import read_boot_clock
 from .frames import FrameDecoder, encode, receive
 from .program import StartError, enter_directory, start_program
 from .wakeup import Wakeup
 
 KILL_PAUSE_SECONDS = 0.005  # between two rounds of SIGKILL
+LEASE_CHECK_SECONDS = 1.0
 ORPHAN_GRACE_SECONDS = 1.0  # after the run died
 SUBREAPER = sys.platform == "linux"
 _MAX_DESCRIPTORS = 64
@@ -65,6 +67,7 @@ class Keeper:
         self._main = 0
         self._exited = False
         self._kill_at = math.inf
+        self._lease_until = math.inf  # when everything is killed, unless the run extends this; inf: never
         self._leftovers: set[int] = set()
         self._wakeup = Wakeup()
 
@@ -135,8 +138,12 @@ class Keeper:
         return bool(data)
 
     def _apply_commands(self, data: bytes) -> None:
-        for (kill_at,) in self._frames.feed(data):
-            self._stop(float(kill_at))
+        for fields in self._frames.feed(data):
+            match fields:
+                case [b"lease", until]:
+                    self._lease_until = float(until)
+                case _:
+                    self._stop(float(fields[0]))
 
     def _stop(self, kill_at: float) -> None:
         """Send SIGTERM once; a second call can only move the time of SIGKILL forward."""
@@ -150,6 +157,8 @@ class Keeper:
             tree.terminate_descendants(os.getpid(), self._list_unlisted())
 
     def _kill_when_due(self) -> None:
+        if self._lease_until < math.inf and read_boot_clock() >= self._lease_until:
+            self._stop(time.monotonic())
         if time.monotonic() < self._kill_at:
             return
         killed = tree.kill_descendants(os.getpid(), extra=self._list_unlisted())
@@ -161,9 +170,13 @@ class Keeper:
         return () if SUBREAPER or self._exited else (self._main,)
 
     def _compute_poll_timeout_ms(self) -> float | None:
-        if self._kill_at == math.inf:
-            return None
-        return 1000 * max(KILL_PAUSE_SECONDS, self._kill_at - time.monotonic())
+        if self._kill_at < math.inf:
+            return 1000 * max(KILL_PAUSE_SECONDS, self._kill_at - time.monotonic())
+        if self._lease_until < math.inf:
+            # A poll does not count the time in which the machine was suspended; the lease does.
+            left = min(LEASE_CHECK_SECONDS, self._lease_until - read_boot_clock())
+            return 1000 * max(KILL_PAUSE_SECONDS, left)
+        return None
 
     def _report(self, messages: bytes) -> None:
         try:

@@ -35,7 +35,7 @@ def create_call_services(
 
     @cache
     def spending() -> SpendingReader:
-        return SpendingReader(project.layout.database)
+        return project.store.open_spending()
 
     slots = WorkerPool(settings.pools, clock)
     return CallServices(

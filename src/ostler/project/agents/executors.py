@@ -20,21 +20,26 @@ from ostler.executors.protocol import Capabilities
 from ostler.executors.registry import ExecutorRegistry, find_section, resolve_name, resolve_type
 from ostler.executors.survey import get_spec, probe_programs
 from ostler.model.model_config import ModelConfig
-from ostler.model.sandbox import is_separate
+from ostler.model.sandbox import TIERS_WITH_CHECKS, is_separate
 from ostler.process.runner import DefaultCommandRunner
 from ostler.sandbox.box.tiers import choose_tier
 from ostler.store.queries.last_calls import LastCall
 
 
-def check_permissions(settings: Settings, model: ModelConfig) -> None:
-    """Raise SANDBOX_UNAVAILABLE before a run: the executor would refuse to start this agent."""
+def check_permissions(settings: Settings, model: ModelConfig, *, on_workers: bool = False) -> None:
+    """Raise SANDBOX_UNAVAILABLE before a run: the executor would refuse to start this agent.
+
+    `on_workers`: the agent starts on a machine of the cluster, where the sandbox of the settings may work.
+    """
+    is_verified = _can_be_verified if on_workers else _is_verified
     name = resolve_name(model.executor, settings.executors)
     section = find_section(name, settings.executors)
     section = replace(section, args=(*section.args, *model.args), env={**section.env, **model.env})
     kind = resolve_type(name, settings.executors)
     if find_skipped_checks(section, kind):
-        require_sandbox(name, section, _may_skip(settings), kind)
-    elif kind in WITHOUT_CHECKS and not _is_verified(settings):
+        allowed = settings.sandbox.allow_unsandboxed_skip or is_verified(settings)
+        require_sandbox(name, section, allowed, kind)
+    elif kind in WITHOUT_CHECKS and not is_verified(settings):
         raise create_unchecked_error(name)
 
 
@@ -49,14 +54,14 @@ def find_skipping_sections(settings: Settings) -> dict[str, str]:
         own = ExecutorSettings(args=model.args, env=model.env)
         found[f"models[{index}]"] = find_skipped_checks(own, kind)
     pairs = [(section, reason.partition(" = ")) for section, reason in found.items() if reason]
-    if pairs and _may_skip(settings):
+    if pairs and (settings.sandbox.allow_unsandboxed_skip or _is_verified(settings)):
         return {}
     return {f"{section}.{key}": value for section, (key, _, value) in pairs}
 
 
-def _may_skip(settings: Settings) -> bool:
-    """Return whether agents may skip their permission checks: in a verified sandbox, or if it is set."""
-    return settings.sandbox.allow_unsandboxed_skip or _is_verified(settings)
+def _can_be_verified(settings: Settings) -> bool:
+    """Return whether the self-test of the sandbox can pass on any machine."""
+    return settings.sandbox.tier not in TIERS_WITH_CHECKS and is_separate(settings.sandbox.network)
 
 
 def _is_verified(settings: Settings) -> bool:

@@ -20,7 +20,7 @@ from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents.call_services import create_availability
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts
-from ostler.store.sqlite_ledger import SqliteLedger
+from ostler.store.ledger import Ledger
 
 
 class FirstModel(Struct, frozen=True):
@@ -33,7 +33,7 @@ class FirstModel(Struct, frozen=True):
 class _ReadTurns:
     """The turns of the ledger; reading them takes none."""
 
-    def __init__(self, ledger: SqliteLedger) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
     def next_turn(self, models: Sequence[str]) -> int:
@@ -50,7 +50,7 @@ def find_first_model(project: Project, task: Task, pool: ModelPool, environ: Map
     """Return the model that can be used now; when none can, the first of the pool."""
     selection, skipped = project.settings.selection, dict[str, str]()
     with (
-        closing(SqliteLedger(project.layout.database)) as ledger,
+        closing(project.store.open_ledger()) as ledger,
         closing(open_accounts(environ)) as accounts,
     ):
         availability = create_availability(project, ledger, accounts, SystemClock())

@@ -15,11 +15,17 @@ from ostler.errors import UsageError
 from ostler.files.layout import Layout
 from ostler.model.ids import TaskId
 from ostler.model.sandbox import TIER_VARIABLE
-from ostler.project.current_attempt import SHELL_VARIABLE, find_sandbox_variables
+from ostler.project.current_attempt import (
+    SHELL_VARIABLE,
+    find_current_attempt,
+    find_sandbox_variables,
+    works_on,
+)
 
 if TYPE_CHECKING:
     from ostler.model.task import Task
     from ostler.prompt.report import AgentReport
+    from ostler.store.store import Store
 
 _MAX_REASON = 16_000  # characters; the reader accepts 64 KiB
 
@@ -72,6 +78,19 @@ def refuse_in_sandbox(environ: Mapping[str, str], layout: Layout) -> None:
     raise UsageError(
         f"this process runs in the sandbox of {task}, where the journal of the project is not readable", hint
     )
+
+
+def require_accessible(store: Store, environ: Mapping[str, str], root: Path) -> Store:
+    """Return the store; raise UsageError for an agent without it: it gets no variable with a password."""
+    if store.file is None or store.exists():
+        return store
+    current = find_current_attempt(environ if works_on(root, environ) else {}, root)
+    if current is not None:
+        raise UsageError(
+            f"this process runs inside task {current.task} and cannot open the journal of the project",
+            "to report a status, set status: and reason: in the file that OSTLER_STATE names",
+        )
+    return store
 
 
 def _may_be_inside(environ: Mapping[str, str], root: Path | None) -> bool:

@@ -24,7 +24,6 @@ from ostler.project.agents.call_services import create_availability
 from ostler.project.agents.executors import check_permissions
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts
-from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.views.models import ProbeResult
 
 PROMPT = 'Say "OK" and nothing else.'
@@ -44,7 +43,7 @@ async def check_models(
     """
     project.require_person("call models")
     with (
-        closing(SqliteLedger(project.layout.database)) as ledger,
+        closing(project.store.open_ledger()) as ledger,
         closing(open_accounts(environ, on_problem)) as accounts,
     ):
         availability = create_availability(project, ledger, accounts, SystemClock())

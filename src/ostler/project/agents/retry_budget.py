@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from ostler.calls.models.availability import describe_retries
 from ostler.project.project import Project
-from ostler.store.sqlite_ledger import SqliteLedger
 
 
 def describe_retry_budget(project: Project, now: float) -> str:
     """Return that failures are not retried because the retries of the hour are used; empty otherwise."""
     per_hour = project.settings.retry.budget_per_hour
-    ledger = SqliteLedger(project.layout.database)
+    ledger = project.store.open_ledger()
     try:
         used = ledger.count_retries(now)
     finally:

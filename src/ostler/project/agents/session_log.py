@@ -19,6 +19,8 @@ from ostler.model.call import (
     SessionReplaced,
     SessionStarted,
     TextReceived,
+    ThinkingReceived,
+    TodosReported,
     ToolDenied,
     ToolReturned,
     ToolUsed,
@@ -120,6 +122,8 @@ def _format_event(event: AgentEvent) -> str:
         case WarningRaised(message=message):
             return f"! {message}"
         case SessionStarted() | UsageReported() | LineSkipped() | LimitReported():
+            return ""
+        case ThinkingReceived() | TodosReported():
             return ""
         case _:
             assert_never(event)

@@ -1,4 +1,4 @@
-"""One task in full, with what only the files and the accounts tell."""
+"""One task in full, with what only the files and the accounts have."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ostler.model.event import decode_event
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
+from ostler.project.decisions.accept import list_choices
 from ostler.project.limits import add_start_hold
 from ostler.project.project import Project
 from ostler.project.tasks.edited_file import describe_hand_edits
@@ -18,8 +19,10 @@ from ostler.views.task import TaskView
 def show_task(project: Project, task: TaskId, environ: Mapping[str, str], now: float) -> TaskView:
     """Return the task with the files of it that a person changed, and why no run starts it."""
     view = add_start_hold(project.show(task), project, environ, now)
-    changed = describe_hand_edits(project, project.task(task), project.state(task))
-    return replace(view, changed_files=changed, waiting=_find_wait(project, view))
+    state = project.state(task)
+    changed = describe_hand_edits(project, project.task(task), state)
+    view = replace(view, changed_files=changed, waiting=_find_wait(project, view))
+    return replace(view, accept=list_choices(state))
 
 
 def _find_wait(project: Project, view: TaskView) -> str | None:

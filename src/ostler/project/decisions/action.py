@@ -55,6 +55,10 @@ class Action(Struct, frozen=True):
 ONLY_IF_DECIDED = "Call it only when the person you work for has made this decision."
 
 
+class NotWaiting(UsageError):
+    """The task waits for no decision: there was none to make, or somebody has made it."""
+
+
 def not_allowed(state: State, reason: str, hint: str = "") -> UsageError:
     """Return the error for an action that the task's state does not allow."""
     return UsageError(f"{state.task} is {state.status}: {reason}", hint or f"ostler show {state.task}")

@@ -98,8 +98,8 @@ DISPOSALS = (
     Action(
         "purge",
         "Delete the files, refs and logs of ended tasks",
-        "Delete everything that ended tasks left on the disk: prompts, transcripts, worktrees, private "
-        "homes and refs, and their branches if they are merged. Records and costs are kept.",
+        "Delete everything that ended tasks left on the disk: prompts, transcripts, reviews, worktrees, "
+        "private homes and refs, and their branches if they are merged. Records and costs are kept.",
         PurgeParams,
         _purge,
         "is purged.",

@@ -18,6 +18,7 @@ from ostler.model.state import State
 from ostler.project.decisions.dispose import has_run_error
 from ostler.project.disposal.delete import delete_remains, empty_trashes
 from ostler.project.disposal.remains import RemainsFinder
+from ostler.project.disposal.uploaded import mark_uploaded
 from ostler.project.person import read_user_name
 from ostler.project.project import Project
 from ostler.views.task import TaskView
@@ -103,6 +104,7 @@ def _deletes_branch(event: TaskPurged | TaskRemoved) -> bool:
 
 
 def _delete(project: Project, state: State, *, branches: bool) -> None:
+    mark_uploaded(project, state)
     remains = RemainsFinder(project.layout, project.repository()).find(state, branches=branches)
     delete_remains(project, state, remains)
 

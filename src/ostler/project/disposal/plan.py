@@ -16,6 +16,7 @@ from ostler.model.status import TERMINAL
 from ostler.project.disposal.dispose import list_dependents, require_no_dependents
 from ostler.project.disposal.ended import list_ended
 from ostler.project.disposal.remains import RemainsFinder
+from ostler.project.disposal.uploaded import count_uploaded_bytes
 from ostler.project.project import Project
 from ostler.project.tasks.worktrees import list_worktrees
 
@@ -28,6 +29,7 @@ class PurgedTask(Struct, frozen=True):
     status: str
     ended_at: str
     bytes: int
+    uploaded_bytes: int  # in the blob store
     directories: tuple[str, ...]
     worktree: str | None
     uncommitted: bool  # the worktree has work that no commit contains
@@ -68,7 +70,7 @@ def plan_purge(
     uncommitted = {one.task for one in list_worktrees(project) if one.uncommitted}
     finder = RemainsFinder(project.layout, project.repository())
     tasks = tuple(
-        _describe(finder, row, at, branches, row.id in uncommitted)
+        _describe(project, finder, row, at, branches, row.id in uncommitted)
         for row, at in wanted
         if row.id not in left
     )
@@ -96,15 +98,17 @@ def _find_reason(project: Project, task: TaskId) -> str:
 
 
 def _describe(
-    finder: RemainsFinder, row: TaskRow, ended_at: float, branches: bool, uncommitted: bool
+    project: Project, finder: RemainsFinder, row: TaskRow, ended_at: float, branches: bool, uncommitted: bool
 ) -> PurgedTask:
-    remains = finder.find(decode_state(row), branches=branches)
+    state = decode_state(row)
+    remains = finder.find(state, branches=branches)
     return PurgedTask(
         id=row.id,
         title=row.title,
         status=row.status,
         ended_at=format_rfc3339(ended_at),
         bytes=remains.count_bytes(),
+        uploaded_bytes=count_uploaded_bytes(project, state),
         directories=tuple(map(str, remains.directories)),
         worktree=str(remains.worktree) if remains.worktree else None,
         uncommitted=uncommitted and remains.worktree is not None,

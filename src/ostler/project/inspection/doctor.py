@@ -21,7 +21,7 @@ from ostler.config.registered_secrets import (
     list_ordinary_values,
     list_registered_secrets,
 )
-from ostler.errors import Code, OstlerError
+from ostler.errors import Code, OstlerError, SettingsInvalid
 from ostler.executors.health import HealthState, LoginStatus
 from ostler.executors.survey import SurveyedAgent, survey_all
 from ostler.files.disk import require_writable
@@ -31,17 +31,18 @@ from ostler.notify.inspection import inspect_target
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.spawner import create_spawner
 from ostler.process.tool import run_tool
+from ostler.project.agents.executors import ExecutorStatus, list_executors, probe_executors
 from ostler.project.agents.retry_budget import describe_retry_budget
 from ostler.project.inspection.check import Check
 from ostler.project.inspection.inspect_project import inspect_project
 from ostler.project.inspection.sandbox import check_sandbox, describe_left_out, list_left_out
 from ostler.project.project import Project
+from ostler.project.stores import find_store
 from ostler.sandbox.choice import INSTALL_HINT, choose_isolation
 from ostler.secrets.registry import MIN_LENGTH, SecretRegistry
 from ostler.secrets.rules import RULES
-from ostler.store.outbox import Outbox, OutboxMessage
-from ostler.store.queries.last_calls import LastCall, read_last_calls
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.outbox import OutboxMessage
+from ostler.store.queries.last_calls import LastCall
 from ostler.views.last_call import describe_last_call
 
 _FIXED_SQLITE = (3, 51, 3)
@@ -61,16 +62,25 @@ def run_checks(start: Path, environ: Mapping[str, str]) -> list[Check]:
     checks.append(settings)
     sandbox = check_sandbox(root, environ) if settings.ok else []
     checks += sandbox
-    checks.append(_run_check("tasks", lambda: _check_journal(Layout(root))))
+    checks.append(_run_check("tasks", lambda: _check_journal(Layout(root), environ)))
     checks += _check_notify(Layout(root), environ) if settings.ok else []
     checks += [_check_secrets(root, environ)] if settings.ok else []
     checks += _check_project(root, environ)
-    calls, now = read_last_calls(Layout(root).database).by_executor, SystemClock.now()
+    calls, now = _read_last_calls(Layout(root), environ), SystemClock.now()
     checks += _check_retries(root, environ) if settings.ok else []
     agents = [(agent, _check_agent(agent)) for agent in survey_all(environ)]
     if len(sandbox) > 1:  # agents run in a sandbox
         agents = [(agent, _add_left_out(check, agent, root, environ)) for agent, check in agents]
-    return checks + [_add_last_call(check, agent, calls, now) for agent, check in agents]
+    known = {check.name: _add_last_call(check, agent, calls, now) for agent, check in agents}
+    known |= _check_own_executors(root, environ, known) if settings.ok else {}
+    return [*checks, *known.values()]
+
+
+def _read_last_calls(layout: Layout, environ: Mapping[str, str]) -> Mapping[str, LastCall]:
+    try:
+        return find_store(layout, environ).read_last_calls().by_executor
+    except SettingsInvalid:  # the check of the settings reports it
+        return {}
 
 
 def _run_check(name: str, check: Callable[[], str]) -> Check:
@@ -140,17 +150,15 @@ def _check_project(root: Path, environ: Mapping[str, str]) -> list[Check]:
     return found or [Check("preflight", True, "a run lacks nothing")]
 
 
-def _check_journal(layout: Layout) -> str:
+def _check_journal(layout: Layout, environ: Mapping[str, str]) -> str:
     for place in (layout.root, layout.state):
         require_writable(place)
-    if not layout.database.exists():
+    store = find_store(layout, environ)
+    if not store.exists():
         return "none yet"
-    journal = SqliteJournal(layout.database)
-    try:
+    with store.open_journal() as journal:
         upgraded = f"; upgraded just now, backup: {journal.backup}" if journal.backup else ""
-        return f"{len(journal.rows())} in {layout.database}{upgraded}"
-    finally:
-        journal.close()
+        return f"{len(journal.rows())} in {store.name}{upgraded}"
 
 
 def _check_secrets(root: Path, environ: Mapping[str, str]) -> Check:
@@ -176,7 +184,7 @@ def _check_secrets(root: Path, environ: Mapping[str, str]) -> Check:
 def _check_notify(layout: Layout, environ: Mapping[str, str]) -> list[Check]:
     """One check for each entry of [[notify]]."""
     entries = load_settings(layout.root, environ, {}).settings.notify
-    letters = _read_outbox(layout) if entries else []
+    letters = _read_outbox(layout, environ) if entries else []
     found = [inspect_target(entry, environ, letters) for entry in entries]
     return [
         Check(f"notify {one.target}", not one.problem, one.problem or "set up", one.fix, required=False)
@@ -184,9 +192,9 @@ def _check_notify(layout: Layout, environ: Mapping[str, str]) -> list[Check]:
     ]
 
 
-def _read_outbox(layout: Layout) -> list[OutboxMessage]:
+def _read_outbox(layout: Layout, environ: Mapping[str, str]) -> list[OutboxMessage]:
     try:
-        with Outbox(layout.database) as outbox:
+        with find_store(layout, environ).open_outbox() as outbox:
             return outbox.messages()
     except OstlerError:
         return []  # there is no database yet, or the check of the tasks reports the error
@@ -209,6 +217,36 @@ def _check_agent(agent: SurveyedAgent) -> Check:
         return Check(name, False, detail, program.login_command, required=False, state="logged_out")
     detail = f"{agent.health.version}{_describe_tested_version(agent)} at {agent.path}"
     return Check(name, True, detail, required=False, state=agent.health.state)
+
+
+def _check_own_executors(
+    root: Path, environ: Mapping[str, str], known: Mapping[str, Check]
+) -> dict[str, Check]:
+    """Return a check of each executor of the settings that is no known agent, or has a command that works."""
+    settings = load_settings(root, environ, {}).settings
+    entries = [
+        one
+        for one in list_executors(settings)
+        if one.name in settings.executors
+        and (f"agent {one.name}" not in known or settings.executors[one.name].command)
+    ]
+    checks = [_check_executor(one) for one in probe_executors(entries)]
+    return {
+        one.name: one
+        for one in checks
+        if (before := known.get(one.name)) is None or (one.ok and not before.ok)
+    }
+
+
+def _check_executor(entry: ExecutorStatus) -> Check:
+    name = f"agent {entry.name}"
+    if entry.problem:
+        is_missing = entry.state is HealthState.NOT_FOUND
+        detail, fix = ("not found", entry.problem) if is_missing else (entry.problem, "")
+        return Check(name, False, detail, fix, required=False, state=entry.state)
+    where = f" at {entry.path}" if entry.path else ""
+    detail = f"{entry.version or f'type {entry.type}'}{where}"
+    return Check(name, True, detail, required=False, state=entry.state)
 
 
 def _add_left_out(check: Check, agent: SurveyedAgent, root: Path, environ: Mapping[str, str]) -> Check:
@@ -234,9 +272,9 @@ def _add_last_call(check: Check, agent: SurveyedAgent, calls: Mapping[str, LastC
 
 def _check_retries(root: Path, environ: Mapping[str, str]) -> list[Check]:
     """One check, only when failures are not retried any more."""
-    if not Layout(root).database.exists():
-        return []
     try:
+        if not find_store(Layout(root), environ).exists():
+            return []
         with Project.open(root, environ) as project:
             used_up = describe_retry_budget(project, SystemClock.now())
     except OstlerError:

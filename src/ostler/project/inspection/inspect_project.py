@@ -12,7 +12,16 @@ from ostler.errors import OstlerError, Problem, SettingsInvalid
 from ostler.executors.registry import ExecutorRegistry
 from ostler.git.discovery import discover_repository
 from ostler.git.repository import Repository
-from ostler.project.inspection import budgets, directories, executors, files, names, phases, publishing
+from ostler.project.inspection import (
+    budgets,
+    cluster,
+    directories,
+    executors,
+    files,
+    names,
+    phases,
+    publishing,
+)
 from ostler.project.inspection.refuse import list_with_hint, sort_problems
 from ostler.project.inspection.setup import Setup
 
@@ -32,6 +41,7 @@ def find_settings_problems(setup: Setup) -> list[Problem]:
         *names.find_unknown_variables(setup),
         *phases.find_plan_problems(setup),
         *names.find_server_problems(setup),
+        *cluster.find_cluster_problems(setup),
         *phases.find_phase_circles(setup),
         *phases.find_gate_problems(setup),
         *budgets.find_budget_problems(setup),

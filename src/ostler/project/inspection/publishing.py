@@ -8,9 +8,7 @@ from pathlib import Path
 
 from ostler.errors import Code, GitError, OstlerError, PreflightFailed, Problem
 from ostler.git.identity import OSTLER, read_identity
-from ostler.git.publish.gh import has_stored_login, require_gh, run_gh
-from ostler.git.publish.github import parse_repository_name
-from ostler.git.refs import find_base
+from ostler.git.refs import find_base, resolve_commit
 from ostler.git.repository import Repository
 from ostler.git.run.program import search_path
 from ostler.git.run.safe_config import read_config_entries
@@ -21,8 +19,14 @@ _ATTRIBUTES = ".gitattributes"
 
 def require_branches(setup: Setup, repository: Repository) -> None:
     """Raise when the branch of a task could not be created, with the setting that is the reason."""
+    settings = setup.settings
+    target = settings.git.target
+    if settings.engine.moves_tasks and target:
+        # Tasks start from what the remote has, and a clone has only its default branch.
+        known = resolve_commit(repository, f"refs/remotes/{settings.engine.remote}/{target}")
+        target = "" if known else target
     try:
-        find_base(repository, setup.settings.git.target)
+        find_base(repository, target)
     except GitError as error:
         raise (_locate(setup, "git.target", error) if error.code is Code.USAGE else error) from None
 
@@ -35,6 +39,8 @@ def find_publishing_problems(setup: Setup, repository: Repository) -> Iterator[P
     """Yield what a pull request lacks: a remote, the GitHub CLI, or a login."""
     if setup.settings.git.on_complete != "pr":
         return
+    from ostler.git.publish.github import parse_repository_name  # noqa: PLC0415  (imported on use)
+
     urls = _list_remotes(repository)
     yield from _find_remote_problems(setup, urls)
     if any(parse_repository_name(url) for url in urls.values()):
@@ -60,6 +66,8 @@ def find_identity_problems(repository: Repository) -> Iterator[Problem]:
 
 
 def _find_remote_problems(setup: Setup, urls: dict[str, str]) -> Iterator[Problem]:
+    from ostler.git.publish.github import parse_repository_name  # noqa: PLC0415  (imported on use)
+
     fork = setup.settings.git.push_remote
     if fork and fork not in urls:
         yield setup.problem("git.push_remote", f"there is no remote {fork}; run git remote add {fork} URL")
@@ -72,6 +80,8 @@ def _find_remote_problems(setup: Setup, urls: dict[str, str]) -> Iterator[Proble
 
 
 def _find_gh_problems(setup: Setup) -> Iterator[Problem]:
+    from ostler.git.publish.gh import has_stored_login, require_gh, run_gh  # noqa: PLC0415  (imported on use)
+
     try:
         require_gh()
         if not has_stored_login(setup.environ):

@@ -78,7 +78,7 @@ def _check_network(settings: SandboxSettings, root: Path, environ: Mapping[str, 
         return Check("network", True, detail[settings.network], required=False)
     allowed = ", ".join(settings.allow_hosts) or "none"
     try:
-        indexes = asyncio.run(find_package_indexes(settings, environ, root))
+        indexes = asyncio.run(find_package_indexes(settings, environ, root, ask_again=True))
     except (OstlerError, OSError) as error:
         return Check("network", False, f"the package indexes were not found: {error}", required=False)
     detail = f"the model, package indexes, and sandbox.allow_hosts: {allowed}"

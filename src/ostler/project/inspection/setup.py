@@ -30,7 +30,8 @@ class Setup(Struct, frozen=True):
 
     def problem(self, key: str, message: str, severity: Severity = "error") -> Problem:
         """Return a problem of a setting, with the file and the line that set it."""
-        source = self.loaded.locations.get(key, DEFAULT)
+        locations = self.loaded.locations
+        source = locations.get(key) or locations.get(key.rpartition("[")[0], DEFAULT)  # a list has one line
         return Problem(source.name or source.layer, source.line, key, message, severity)
 
 

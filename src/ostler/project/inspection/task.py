@@ -10,7 +10,7 @@ from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError, PathEscape, UsageError
 from ostler.files.paths import split_beneath
 from ostler.model.model_config import BUILT_IN_TIERS
-from ostler.model.task import Task
+from ostler.model.task import Task, explain_invalid_label
 from ostler.project.inspection.executors import explain_unknown_executor
 from ostler.project.inspection.setup import Setup
 from ostler.prompt.role import AGENTS, describe_unknown_role, list_project_roles
@@ -29,6 +29,8 @@ def find_task_errors(task: Task, setup: Setup) -> Iterator[OstlerError]:
         yield UsageError(f"invalid timeout_seconds: expected a number > 0, got {task.timeout_seconds:g}")
     if task.max_retries is not None and task.max_retries < 0:
         yield UsageError(f"invalid max_retries: expected a number >= 0, got {task.max_retries}")
+    if task.label and (reason := explain_invalid_label(task.label)):
+        yield UsageError(reason)
     for one in task.inputs:
         yield from find_input_errors(one.path)
     if only := _find_document_fields(task):

@@ -37,6 +37,7 @@ _TOP = (
     "tier",
     "timeout_seconds",
     "max_retries",
+    "label",
     "schedule",
 )
 _STEP = (
@@ -56,6 +57,7 @@ _STEP = (
     "tier",
     "timeout_seconds",
     "max_retries",
+    "label",
 )
 _STEP_ID = re.compile(r"[^\W_][\w .-]{0,63}")
 _GROUP, _REVIEW = ("parallel",), ("review", "max_revisions")
@@ -222,6 +224,7 @@ class _Parser:
                 tier=self._get_or_inherit(table, "tier", at),
                 timeout_seconds=self._get_seconds(*self._choose_table(table, "timeout_seconds", at)),
                 max_retries=self._get_retries(*self._choose_table(table, "max_retries", at)),
+                label=self._get_or_inherit(table, "label", at),
             )
         )
         self.places[name] = at

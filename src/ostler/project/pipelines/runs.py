@@ -12,11 +12,11 @@ from ostler.errors import Code, OstlerError, UsageError
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId, explain_ambiguous, make_id_tail, make_task_id
 from ostler.model.status import TaskStatus
-from ostler.model.task import Task
+from ostler.model.task import Task, explain_invalid_label
 from ostler.project.inspection.executors import explain_unknown_executor
 from ostler.project.inspection.setup import Setup
 from ostler.project.inspection.task import explain_unknown_tier, find_input_errors
-from ostler.project.pipelines.file import ParsedPipeline, parse_pipeline, refuse_mistakes
+from ostler.project.pipelines.file import ParsedPipeline, find_pipeline, parse_pipeline, refuse_mistakes
 from ostler.project.project import Project
 from ostler.project.tasks.edited_file import refuse_state_edit
 from ostler.skills.content import load_skill_content, make_output_path
@@ -56,6 +56,8 @@ def _find_errors_of(step: PipelineStep, parsed: ParsedPipeline, setup: Setup) ->
         yield parsed.error(step.id, "executor", reason)
     if step.tier and (reason := explain_unknown_tier(step.tier, settings)):
         yield parsed.error(step.id, "tier", reason)
+    if step.label and (reason := explain_invalid_label(step.label)):
+        yield parsed.error(step.id, "label", reason)
     checks: dict[str, Callable[[], object]] = {
         "skill": partial(load_skill_content, step.skill, root, settings.skills)
     }
@@ -100,6 +102,12 @@ def start_run(project: Project, pipeline: Pipeline) -> tuple[str, tuple[Task, ..
             break
     with project.journal.transaction():
         return run, tuple(project.add(task) for task in tasks)
+
+
+def start_named_run(project: Project, name: str, goal: str) -> str:
+    """Start a pipeline, named or by path; return the name of the run."""
+    path = find_pipeline(name, project.layout.root)
+    return start_run(project, load_pipeline(project, path, goal))[0]
 
 
 def list_run_rows(project: Project, run: str) -> list[TaskRow]:

@@ -67,7 +67,7 @@ def _explain(project: Project, tree: ProcessTree) -> str:
     task, number = TaskId(tree.marker.task), tree.marker.number
     if not belongs_to_task(project, tree.marker):
         return _explain_session(project, tree.marker)
-    if not project.is_claimed(task):
+    if not project.is_claimed(task):  # also by a worker of a cluster in another clone on this machine
         return "no run has claimed its task"
     if not number:
         return ""

@@ -9,6 +9,7 @@ from ostler.clock import format_rfc3339
 from ostler.model.attempt import Attempt
 from ostler.model.ids import TaskId
 from ostler.project.agents.stored_session import is_in_use
+from ostler.project.cluster.claimed import is_claimed_here
 from ostler.project.processes.sessions import find_marked_session
 from ostler.project.processes.trees import ProcessTree, find_trees, idle_seconds
 from ostler.project.project import Project
@@ -25,7 +26,11 @@ def read_processes(project: Project, everywhere: bool = False) -> ProcessesView:
     attempts, trees, now = list_running_attempts(project), find_trees(), time.time()
     store = project.journal.store_id
     own = [tree for tree in trees if tree.marker.store == store]
-    others = [tree for tree in own if not tree.marker.number and project.is_claimed(TaskId(tree.marker.task))]
+    others = [
+        tree
+        for tree in own
+        if not tree.marker.number and is_claimed_here(TaskId(tree.marker.task), project.layout)
+    ]
     sessions = [
         tree for tree in own if (one := find_marked_session(project, tree.marker)) and is_in_use(project, one)
     ]

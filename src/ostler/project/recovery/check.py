@@ -14,9 +14,9 @@ from ostler.files.view import list_task_files
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId
 from ostler.model.rows import decode_state, is_purged
-from ostler.store.identity import find_home
-from ostler.store.recovery.rescue import list_rescues
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite.identity import find_home
+from ostler.store.sqlite.journal import SqliteJournal
+from ostler.store.sqlite.recovery.rescue import list_rescues
 
 _REBUILD = "ostler journal rebuild"
 _UNKNOWN = "ostler journal rebuild   adds it; or move it away"

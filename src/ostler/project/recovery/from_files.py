@@ -38,6 +38,7 @@ from ostler.model.usage import Usage, add_cost
 from ostler.model.warning import WarningDetail
 from ostler.project.project import Project
 from ostler.project.recovery.numbers import OWNER, find_next_round, follow_files
+from ostler.project.reviews.archive import restore_reviews
 from ostler.sources.task_file import read_task
 
 _LOGS = "transcripts/*.log.ndjson"
@@ -111,11 +112,12 @@ def rebuild_task(project: Project, task: Task, folder: Path) -> RebuiltTask:
 
 
 def restore_files(project: Project) -> None:
-    """Write task.md of each task that lacks it, and the current state.yaml."""
+    """Write task.md of each task that lacks it, and the current state.yaml; add the reviews of files."""
     for row in project.journal.rows():
         folder, state = project.layout.task(row.id), decode_state(row)
         if state.purged_at is not None:
             continue
+        restore_reviews(project, row.id)
         if not (folder / "task.md").exists():
             write_task_file(project.task(row.id), project.layout)
         if not is_state_file_current(state, project.layout):

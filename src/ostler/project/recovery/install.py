@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ostler.files.failpoint import reach
 from ostler.files.layout import Layout
-from ostler.store.recovery.backup import sync_folder
-from ostler.store.recovery.move import in_use_error
-from ostler.store.recovery.rescue import name_replaced
+from ostler.store.sqlite.recovery.backup import sync_folder
+from ostler.store.sqlite.recovery.move import in_use_error
+from ostler.store.sqlite.recovery.rescue import name_replaced
 
 _LOGS = ("-wal", "-shm")  # a log that is left would be applied to the new file
 _BESIDE = ("", *_LOGS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ostler.errors import OstlerError, UsageError
 from ostler.files.layout import Layout
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite.journal import SqliteJournal
 
 
 def require_backup(backup: Path, layout: Layout, *, foreign: bool) -> None:

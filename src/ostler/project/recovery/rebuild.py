@@ -17,7 +17,6 @@ from ostler.files.lock import is_locked
 from ostler.files.view import create_folders, find_gone_state, list_task_files
 from ostler.model.ids import TaskId
 from ostler.model.task import Task
-from ostler.project.open_journal import adopt_renamed
 from ostler.project.project import Project
 from ostler.project.recovery.check import check_journal
 from ostler.project.recovery.from_files import RebuiltTask, read_task_folder, rebuild_task, restore_files
@@ -25,11 +24,12 @@ from ostler.project.recovery.install import install_journal, remove_journal
 from ostler.project.recovery.numbers import follow_restored
 from ostler.project.recovery.origin import require_backup
 from ostler.project.recovery.rescues import choose_rescue, set_aside
-from ostler.store.identity import gone_error
-from ostler.store.recovery.home import keep_id
-from ostler.store.recovery.move import in_use_error, lock_place
-from ostler.store.recovery.rescue import list_rescues
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite.identity import gone_error, require_not_copied
+from ostler.store.sqlite.journal import SqliteJournal
+from ostler.store.sqlite.project_file import adopt_renamed
+from ostler.store.sqlite.recovery.home import keep_id
+from ostler.store.sqlite.recovery.move import in_use_error, lock_place
+from ostler.store.sqlite.recovery.rescue import list_rescues
 
 _NO_FILES = "no files of tasks were found"
 _PART = "rebuilt.db"  # the new journal until it is complete
@@ -53,6 +53,8 @@ def rebuild_journal(
     _require_idle(layout)
     if not os.path.lexists(layout.database):
         adopt_renamed(layout)
+    if backup is None:
+        require_not_copied(layout.database)
     _require_place(layout, backup)
     make_private_dir(layout.state)
     with lock_place(layout.state, "rebuilt"):
@@ -75,12 +77,13 @@ def _replace(layout: Layout, environ: Mapping[str, str], source: Path | None, *,
     if source is not None:
         _copy(source, part)
     live = LiveSettings(layout.root, environ, {})
-    with Project(layout, live, SqliteJournal(part, create=source is None), environ) as project:
+    journal = SqliteJournal(part, create=source is None)
+    with Project(layout, live, journal, environ) as project:
         if source is not None:
             follow_restored(project)
         tasks, failed = _add_from_files(project)
         restore_files(project)
-        keep_id(project.journal, layout)
+        keep_id(journal, layout)
     kept = install_journal(part, layout, sound=sound)
     origin = str(source) if source is not None else "files"
     return Rebuilt(origin, kept, tuple(tasks), tuple(failed), set_aside(layout, source))

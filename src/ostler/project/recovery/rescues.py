@@ -10,8 +10,8 @@ from ostler.files.layout import Layout
 from ostler.files.view import list_task_files
 from ostler.model.ids import TaskId
 from ostler.model.rows import decode_state
-from ostler.store.recovery.rescue import list_replaced, list_rescues
-from ostler.store.sqlite import SqliteJournal
+from ostler.store.sqlite.journal import SqliteJournal
+from ostler.store.sqlite.recovery.rescue import list_replaced, list_rescues
 
 _Records = frozenset[tuple[str, int, float]]
 

@@ -6,21 +6,16 @@ from msgspec.structs import replace
 
 from ostler.errors import UsageError
 from ostler.files.protected import is_guarded
-from ostler.git.commit.diff import diff_commits, list_changed_files, list_touched_files, write_current_tree
-from ostler.git.refs import has_commit
-from ostler.git.repository import Repository, locate_worktree
+from ostler.git.commit.diff import diff_commits, list_changed_files, list_touched_files
+from ostler.git.repository import Repository
 from ostler.git.run.command import query_git
-from ostler.git.worktree.registration import WorktreeState, inspect_worktree
 from ostler.model.ids import TaskId
 from ostler.model.task import Task
 from ostler.project.project import Project
+from ostler.project.reviews.ends import find_ends, reading
 
 _MAIN_BRANCHES = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 _MAX_LISTED = 500
-
-
-class CommitsGone(UsageError):
-    """The commits of a task are not in the repository any more."""
 
 
 def read_patch(project: Project, task: TaskId) -> bytes:
@@ -28,33 +23,16 @@ def read_patch(project: Project, task: TaskId) -> bytes:
 
     It reads the recorded commits, not the branch: a merged branch may be deleted. Raises UsageError.
     """
-    return diff_commits(*_find_ends(project, task))
+    ends = find_ends(project, task)
+    with reading(ends, task):
+        return diff_commits(ends.repository, ends.base, ends.head)
 
 
 def list_guarded_changes(project: Project, task: TaskId) -> tuple[str, ...]:
     """Return the changed files that agents, editors or CI execute. Raises UsageError."""
-    return tuple(filter(is_guarded, list_touched_files(*_find_ends(project, task))))
-
-
-def _find_ends(project: Project, task: TaskId) -> tuple[Repository, str, str]:
-    """Return the repository, the base of the task, and its last commit or the tree of its current files."""
-    state = project.state(task)
-    repository = project.repository()
-    if repository is None or state.branch is None or state.base is None:
-        where = (
-            "the project is not a git repository" if repository is None else f"{task} has not been started"
-        )
-        raise UsageError(f"no changes to show: {where}", f"ostler show {task}")
-    worktree = locate_worktree(repository, project.layout.worktree(task), state.branch, state.base)
-    if state.worktree is not None and inspect_worktree(worktree) is WorktreeState.COMPLETE:
-        return worktree.repository, worktree.base, write_current_tree(worktree)
-    base, tip = state.base, state.tip or state.commit or state.base
-    missing = next((commit for commit in (base, tip) if not has_commit(repository, commit)), "")
-    if missing:
-        raise CommitsGone(
-            f"commit {missing:.10} of {task} is not in the repository any more", f"ostler show {task}"
-        )
-    return repository, base, tip
+    ends = find_ends(project, task)
+    with reading(ends, task):
+        return tuple(filter(is_guarded, list_touched_files(ends.repository, ends.base, ends.head)))
 
 
 def find_branch_changes(project: Project, base: str) -> tuple[str, tuple[str, ...]]:

@@ -64,6 +64,7 @@ def create_follow_up(task: Task, state: State) -> Task:
         tier=task.tier,
         timeout_seconds=task.timeout_seconds,
         max_retries=task.max_retries,
+        label=task.label,
     )
 
 

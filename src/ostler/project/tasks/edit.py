@@ -38,6 +38,7 @@ from ostler.project.tasks.edited_file import (
     refuse_state_edit,
 )
 from ostler.project.tasks.planning import plan_task
+from ostler.project.tasks.queue import find_moves
 from ostler.project.tasks.title import normalize_title
 from ostler.prompt.task_text import write_task
 from ostler.views.task import TaskView
@@ -55,10 +56,14 @@ _UNTIL_THE_END = frozenset(
         "max_retries",
         "tags",
         "not_before",
+        "queued_at",
     ]
 )
-_BEFORE_THE_START = frozenset(["weight", "phases", "after", "after_any", "role", "feature", "inputs"])
+_BEFORE_THE_START = frozenset(
+    ["weight", "phases", "after", "after_any", "role", "feature", "inputs", "label"]
+)
 _PLANNED = frozenset({"weight", "phases", "role"})
+_TIMES = ("not_before", "queued_at")
 _LONGEST_VALUE = 60  # characters of a value in the description of an edit
 
 
@@ -87,7 +92,7 @@ class TaskChanges(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     ] = None
     budget_usd: Annotated[
         Annotated[float, Meta(ge=0, le=1e12)] | None,
-        Meta(description="The maximum cost in US dollars; 0: no limit of its own."),
+        Meta(description="The maximum cost in US dollars; 0: no budget of its own."),
     ] = None
     timeout_seconds: Annotated[
         float | None, Meta(description="The timeout of one attempt; 0: as in the settings.")
@@ -100,6 +105,13 @@ class TaskChanges(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     not_before: Annotated[
         str | None, Meta(description="The earliest start, such as 18:30; empty: at once.")
     ] = None
+    queue: Annotated[
+        str | None,
+        Meta(
+            description="The place among waiting tasks of the same priority: first, last, before:ID or "
+            "after:ID, whose priority it gets; empty: by age."
+        ),
+    ] = None
     role: Annotated[str | None, Meta(description="The agent's role; only before the first run.")] = None
     phases: Annotated[
         tuple[str, ...] | None,
@@ -107,6 +119,10 @@ class TaskChanges(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     ] = None
     feature: Annotated[
         str | None, Meta(description="The slot pool to run in; only before the first run.")
+    ] = None
+    label: Annotated[
+        str | None,
+        Meta(description="Only workers with this label run it; empty: any; only before the first run."),
     ] = None
 
 
@@ -116,7 +132,14 @@ def edit_task(project: Project, task: TaskId, changes: TaskChanges, by: str = "e
     given |= {name: None for name, value in RESETS.items() if given.get(name) == value}
     if "not_before" in given:
         given["not_before"] = parse_start(given["not_before"]) if given["not_before"] else None
-    return record_edit(project, task, given, by)
+    if "queue" not in given:
+        return record_edit(project, task, given, by)
+    priority = to_priority(given.get("priority") or project.task(task).priority)
+    moves = find_moves(project, task, given.pop("queue"), priority)
+    view = record_edit(project, task, given | moves.pop(task), by)
+    for other, fields in moves.items():
+        record_edit(project, other, fields, by)
+    return view
 
 
 def record_edit(project: Project, task: TaskId, given: Mapping[str, Any], by: str) -> TaskView:
@@ -249,7 +272,7 @@ def _describe(name: str, before: Task, after: Task) -> str:
 
 
 def _format_value(name: str, value: Any) -> str:
-    if name == "not_before" and value is not None:
+    if name in _TIMES and value is not None:
         return format_rfc3339(value)
     plain: Any = msgspec.to_builtins(value) if value not in (None, "", ()) else "none"
     text = ", ".join(map(str, plain)) if isinstance(value, tuple) and plain != "none" else str(plain)

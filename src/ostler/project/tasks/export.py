@@ -18,6 +18,7 @@ from ostler.clock import format_rfc3339
 from ostler.errors import UsageError
 from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
+from ostler.project.artifacts.task_folder import LOGS, PROMPTS, find_task_folder
 from ostler.project.project import Project
 from ostler.project.tasks.changes import read_patch
 from ostler.secrets.redact import redact_text
@@ -34,7 +35,7 @@ _T = TypeVar("_T")
 
 
 def export_lines(record: TaskRecord) -> Iterator[dict[str, Any]]:
-    """Yield one object per line: header, request, events, prompts, log entries, diff and end."""
+    """Yield one object per line: header, request, events, prompts, log entries, reviews, diff and end."""
     count = 1
     for line in _iterate_lines(record):
         count += 1
@@ -58,6 +59,8 @@ def _iterate_lines(record: TaskRecord) -> Iterator[dict[str, Any]]:
     for attempt in record.view.attempts:
         for entry in record.log_entries(attempt):
             yield {"kind": "log", "attempt": attempt.number, "entry": entry}
+    for review in record.reviews():
+        yield {"kind": "review", "review": review}
     if patch := record.patch():
         yield {"kind": "diff", "patch": patch}
 
@@ -88,7 +91,7 @@ class TaskRecord:
 
     def __init__(self, project: Project, task: TaskId) -> None:
         self._project = project
-        self._home = project.layout.task(task)
+        self._home = find_task_folder(project, task, *LOGS, *PROMPTS)
         self._root = str(project.layout.root)
         self.id = task
         self.view: TaskView = project.show(task)
@@ -119,6 +122,10 @@ class TaskRecord:
         while page.next > offset:
             yield from (self._redact(entry) for entry in page.entries)
             offset, page = page.next, read_log(path, page.next)
+
+    def reviews(self) -> Iterator[dict[str, Any]]:
+        """Yield the sent reviews; comments that are not sent are their author's alone."""
+        return (self._redact(to_builtins(one)) for one in self._project.journal.reviews.list(self.id))
 
     def patch(self) -> str:
         """Return the changes as a patch; empty when there is nothing to compare."""

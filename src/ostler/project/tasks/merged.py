@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ostler.clock import SystemClock
 from ostler.engine.records import append_event
-from ostler.git.publish.merge import is_ancestor
 from ostler.git.refs import resolve_commit
 from ostler.git.repository import Repository
 from ostler.model.event import DecisionRecorded
@@ -30,6 +29,8 @@ def approve_merged(project: Project) -> list[TaskId]:
 
 
 def _is_merged(repository: Repository, state: State, target: str) -> bool:
+    from ostler.git.publish.merge import is_ancestor  # noqa: PLC0415  (imported on use)
+
     tip = resolve_commit(repository, f"refs/heads/{state.branch}")
     onto = resolve_commit(repository, f"refs/heads/{target or state.target}")
     return bool(tip and onto) and is_ancestor(repository, tip, onto)

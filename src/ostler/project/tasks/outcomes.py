@@ -15,10 +15,9 @@ from ostler.model.outcome import DiffStat, Outcome
 from ostler.model.rows import decode_state
 from ostler.model.state import State
 from ostler.project.project import Project
-from ostler.prompt.completion import strip_final_mark
-from ostler.store.sqlite import SqliteJournal
-
-_SUMMARY_CHARS = 2000
+from ostler.project.tasks.summary import read_summary
+from ostler.store.sql_journal import SqlJournal
+from ostler.store.store import Store
 
 
 def read_outcomes(project: Project, tasks: set[TaskId]) -> list[Outcome]:
@@ -27,13 +26,13 @@ def read_outcomes(project: Project, tasks: set[TaskId]) -> list[Outcome]:
     return [Outcome(TaskId(v.id), v.status, v.code, v.message, v.warnings) for v in views]
 
 
-def add_details(outcomes: list[Outcome], layout: Layout) -> list[Outcome]:
+def add_details(outcomes: list[Outcome], layout: Layout, store: Store) -> list[Outcome]:
     """Return the outcomes with what their tasks produced; opens its own journal, to run in a thread."""
-    with SqliteJournal(layout.database) as journal:
+    with store.open_journal() as journal:
         return [add_result(outcome, layout, journal) for outcome in outcomes]
 
 
-def add_result(outcome: Outcome, layout: Layout, journal: SqliteJournal) -> Outcome:
+def add_result(outcome: Outcome, layout: Layout, journal: SqlJournal) -> Outcome:
     """Return the outcome with the result of its task; unchanged for a task without a row."""
     row = journal.row(outcome.task_id)
     if row is None:
@@ -47,7 +46,7 @@ def add_result(outcome: Outcome, layout: Layout, journal: SqliteJournal) -> Outc
         pr_url=state.pr_url,
         cost_usd=state.cost_usd,
         diffstat=_measure(state, layout),
-        summary=_read_answer(state, layout),
+        summary=read_summary(state, layout),
     )
 
 
@@ -59,13 +58,3 @@ def _measure(state: State, layout: Layout) -> DiffStat | None:
         repository = discover_repository(layout.root)
         return None if repository is None else read_diff_stat(repository, state.base, state.commit)
     return None
-
-
-def _read_answer(state: State, layout: Layout) -> str:
-    if not state.answer:
-        return ""
-    try:
-        text = (layout.task(state.task) / state.answer).read_text("utf-8", "replace")
-    except OSError:
-        return ""
-    return strip_final_mark(text).strip()[:_SUMMARY_CHARS]

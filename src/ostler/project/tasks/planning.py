@@ -14,7 +14,6 @@ from ostler.engine.steps.gates.choice import choose_gate, choose_merge_gate
 from ostler.errors import UsageError
 from ostler.model.plan import DOCUMENT_PHASE, MERGE, PHASES, Phase, Plan, build_plan
 from ostler.model.task import Task
-from ostler.project.tasks.documents import plan_document
 from ostler.prompt.template import find_template, is_phase_name, load_template
 
 _RETRIES = {"auto": 2, "fast": 1, "safe": 2, "strict": 3}
@@ -25,6 +24,8 @@ def plan_task(task: Task, loaded: Loaded, root: Path) -> Plan:
     """Return the plan of a new task, whose phases stay the same; raise UsageError for an invalid phase."""
     settings = loaded.settings
     if task.is_document:
+        from ostler.project.tasks.documents import plan_document  # noqa: PLC0415  (imported on use)
+
         return plan_document(task, choose_gate(DOCUMENT_PHASE, task.weight, settings), root, settings)
     names = task.phases or settings.phases.plans.get(task.weight) or PHASES[task.weight]
     plain = build_plan(task.weight, _sort_phases(names, settings))

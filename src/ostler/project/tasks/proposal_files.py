@@ -17,6 +17,7 @@ from ostler.errors import OstlerError, UsageError
 from ostler.files.atomic import write_projection
 from ostler.model.ids import TaskId, make_id_tail, make_task_id
 from ostler.model.task import Task
+from ostler.project.current_attempt import CurrentAttempt
 from ostler.project.tasks.title import normalize_title
 from ostler.text import describe_os_error
 
@@ -47,13 +48,19 @@ def write_proposal(state_file: Path, task: Task) -> TaskId:
     return _create_id(named, data)
 
 
-def has_proposals(state_file: Path) -> bool:
-    """Return whether an agent left proposals."""
-    return (state_file.parent / _FOLDER).is_dir()
+def take_in_proposals(project: Project, task: TaskId, attempt: int, state_file: Path) -> tuple[str, ...]:
+    """Add the proposals of an attempt as tasks that wait for a person, and delete the files.
+
+    Return what was refused. It runs in a thread, so it opens its own journal; repeating it has no effect.
+    """
+    if not (state_file.parent / _FOLDER).is_dir():
+        return ()
+    with project.open_again() as own:
+        own.current_attempt = CurrentAttempt(task, attempt)
+        return _take_in(own, state_file)
 
 
-def take_in_proposals(project: Project, state_file: Path) -> tuple[str, ...]:
-    """Add the proposals as tasks that wait for a person, and delete the files; return what was refused."""
+def _take_in(project: Project, state_file: Path) -> tuple[str, ...]:
     warnings: list[str] = []
     with suppress(OSError), _OpenFolder(state_file) as folder:
         with os.scandir(folder.fd) as entries:

@@ -35,6 +35,8 @@ class Submission(Protocol):
     def timeout_seconds(self) -> float | None: ...
     @property
     def max_retries(self) -> int | None: ...
+    @property
+    def label(self) -> str: ...
 
 
 def create_task(submission: Submission) -> Task:
@@ -52,5 +54,6 @@ def create_task(submission: Submission) -> Task:
         budget_usd=submission.budget_usd,
         timeout_seconds=submission.timeout_seconds,
         max_retries=submission.max_retries,
+        label=submission.label,
         sender="person" if submission.skill else "",
     )

@@ -17,6 +17,7 @@ from ostler.git.repository import Repository, locate_worktree
 from ostler.model.ids import TaskId
 from ostler.model.state import State
 from ostler.model.status import TERMINAL, TaskStatus
+from ostler.project.cluster.commits import require_workspace
 from ostler.project.current_attempt import SHELL_VARIABLE
 from ostler.project.project import Project
 
@@ -33,6 +34,7 @@ def take_over(project: Project, task: TaskId) -> Generator[TakenOver]:
     """Hold the lock of a task; raises UsageError while a run has it, or without a workspace."""
     project.require_person("open the workspace of a task")
     state, repository = project.state(task), project.worktree_repository()
+    require_workspace(project, state)
     alone = repository is not None or state.plan.is_document
     lock = try_lock(project.layout.lock(task) if alone else project.layout.in_place_lock)
     if lock is None:

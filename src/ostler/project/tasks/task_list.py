@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ostler.model.attempt import TaskRow
+from ostler.model.ids import TaskId
+from ostler.model.rows import decode_state
+from ostler.model.state import State
 from ostler.model.status import TaskStatus
+from ostler.project.decisions.accept import list_choices
 from ostler.project.project import Project
+from ostler.project.tasks.change_sizes import ChangeSizes
+from ostler.project.tasks.status_filter import find_left
 from ostler.store.listing import Cursor, Sort, TaskFilter, sort_key
-from ostler.views.board import BoardRow, BoardView, view_counts, view_row
+from ostler.views.board import BoardRow, BoardView, Counts, view_counts, view_row
 from ostler.views.lanes import Lane
 from ostler.views.live import Live
+
+_DONE = (TaskStatus.COMPLETED, TaskStatus.APPROVED)
 
 
 class TaskQuery(Struct, frozen=True):
@@ -34,24 +43,34 @@ class TaskPage(Struct, frozen=True):
     last: Cursor  # () on the last page
 
 
-def read_page(project: Project, query: TaskQuery, live: Live) -> TaskPage:
+def read_page(project: Project, query: TaskQuery, live: Live, sizes: ChangeSizes) -> TaskPage:
     """Return the page, the counts of all tasks, and the position of the feed before the read."""
     journal = project.journal
     position = journal.position()
-    left = tuple(task for task in journal.listing.running() if not project.is_claimed(task))
+    left = find_left(project)
     matching = TaskFilter(
         query.statuses, query.text, query.pipeline, left, query.priority, query.archived, query.since
     )
     found = journal.listing.page(matching, query.sort, query.after, query.limit + 1)
     rows = journal.named_rows(found[: query.limit])
     view = BoardView(
-        tasks=_view_rows(project, rows, live),
-        counts=view_counts(journal.listing.counts(), len(left)),
+        tasks=_add_results(project, rows, _view_rows(project, rows, live), sizes),
+        counts=_count(project, left),
         total=journal.listing.total(matching),
         next=None,
         position=position,
     )
     return TaskPage(view, sort_key(rows[-1], query.sort) if len(found) > query.limit and rows else ())
+
+
+def read_counts(project: Project) -> Counts:
+    """Return the number of tasks in each group."""
+    return _count(project, find_left(project))
+
+
+def _count(project: Project, left: Sequence[TaskId]) -> Counts:
+    listing = project.journal.listing
+    return view_counts(listing.counts(), len(left), listing.needs())
 
 
 def _view_rows(project: Project, rows: Sequence[TaskRow], live: Live) -> tuple[BoardRow, ...]:
@@ -61,4 +80,19 @@ def _view_rows(project: Project, rows: Sequence[TaskRow], live: Live) -> tuple[B
     return tuple(
         view_row(project.show(row.id) if row.id in running else view, lanes.get(row.id))
         for row, view in zip(rows, views, strict=True)
+    )
+
+
+def _add_results(
+    project: Project, rows: Sequence[TaskRow], shown: Sequence[BoardRow], sizes: ChangeSizes
+) -> tuple[BoardRow, ...]:
+    """Return the rows with the size of completed work and what can be done with it."""
+    states: dict[str, State] = {row.id: decode_state(row) for row in rows if row.status in _DONE}
+    repository = project.repository() if states else None
+    measured = dict(zip(states, sizes.measure(repository, [*states.values()]), strict=True))
+    return tuple(
+        replace(row, diffstat=measured[row.id], accept=list_choices(states[row.id]))
+        if row.id in states
+        else row
+        for row in shown
     )

@@ -11,7 +11,9 @@ def normalize_title(text: str) -> str:
     """Return the title on one line; raises UsageError for an empty or a long one."""
     title = " ".join(text.split())
     if not title:
-        raise UsageError("a task needs a title", "say in one line what to do, such as Fix the login redirect")
+        raise UsageError(
+            "a task needs a title", "describe in one line what to do, such as Fix the login redirect"
+        )
     if len(title) > _MAX_TITLE:
         raise UsageError(
             f"the title has {len(title)} characters: expected at most {_MAX_TITLE}",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from ostler.config.settings import Settings
 from ostler.errors import OstlerError, UsageError
 from ostler.git.commit.uncommitted import commit_uncommitted, list_uncommitted
 from ostler.git.kept import keep_start_commit
@@ -45,9 +46,23 @@ def add_with_changes(project: Project, task: Task) -> Task:
         raise UsageError(f"--include-changes cannot be used: {what}", "omit --include-changes")
     _require_target_checked_out(repository, project.settings.git.target)
     commit = commit_uncommitted(repository, f"[ostler] uncommitted changes for: {task.title}")
+    _push_for_workers(repository, commit, project.settings)
     added = project.add(replace(task, start_commit=commit))
     keep_start_commit(repository, added.id, commit)
     return added
+
+
+def _push_for_workers(repository: Repository, commit: str, settings: Settings) -> None:
+    """Push the commit that a worker on another machine starts from."""
+    if not settings.engine.moves_tasks:
+        return
+    # Only a cluster needs them.
+    from ostler.git.move.task_ref import find_shared_base, find_start_ref, push_commit  # noqa: PLC0415
+    from ostler.git.publish.secrets import require_no_secrets  # noqa: PLC0415
+
+    if not settings.git.allow_secrets:
+        require_no_secrets(repository, find_shared_base(repository, settings.engine.remote, commit), commit)
+    push_commit(find_start_ref(repository, settings.engine.remote, commit), commit, lambda: True)
 
 
 def _require_target_checked_out(repository: Repository, target: str) -> None:

@@ -20,11 +20,17 @@ from ostler.git.repository import Repository, Worktree, locate_worktree
 from ostler.git.run.command import query_git, run_git
 from ostler.git.worktree.trash import discard, empty_trash
 from ostler.git.worktree.worktree import remove_worktree
-from ostler.git.worktree.worktree_pool import WorktreePool, find_available_entries, find_stale_entries
+from ostler.git.worktree.worktree_pool import (
+    WorktreePool,
+    find_available_entries,
+    find_pool,
+    find_stale_entries,
+)
 from ostler.model.event import WorkspaceReleased
 from ostler.model.ids import TaskId
 from ostler.model.state import State
 from ostler.model.status import TERMINAL
+from ostler.project.cluster.claimed import is_claimed_here
 from ostler.project.project import Project
 
 _REMOVED = "removed with the worktree, by ostler worktree prune --force"
@@ -106,7 +112,7 @@ def _describe_worktree(project: Project, name: str) -> TaskWorktree:
         status=row.status if row else "",
         branch=state.branch if state else None,
         uncommitted=_has_uncommitted(project, name, state),
-        in_use=project.is_claimed(TaskId(name)),
+        in_use=is_claimed_here(TaskId(name), project.layout),
     )
 
 
@@ -129,7 +135,7 @@ def _has_uncommitted(project: Project, name: str, state: State | None) -> bool:
 
 
 def _pool(project: Project) -> WorktreePool:
-    return WorktreePool(project.layout.worktrees, project.settings.git.warm_worktrees)
+    return find_pool(project.layout.worktrees, project.settings)
 
 
 def _remove_idle(project: Project, worktree: TaskWorktree, force: bool) -> bool:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from ostler.errors import Code, OstlerError
 from ostler.model.sandbox import Network, Tier
-from ostler.sandbox.box.bubblewrap import Namespaces
-from ostler.sandbox.box.landlock_self_test import why_landlock_fails
-from ostler.sandbox.box.self_test import why_bubblewrap_fails
-from ostler.sandbox.bubblewrap import find_bubblewrap
-from ostler.sandbox.choice import find_hint
-from ostler.sandbox.containers.arguments import Engine
-from ostler.sandbox.containers.self_test import why_container_fails
+
+if TYPE_CHECKING:
+    from ostler.sandbox.box.bubblewrap import Namespaces
+    from ostler.sandbox.containers.arguments import Engine
 
 
 class ChosenTier(Struct, frozen=True):
@@ -44,11 +42,15 @@ def choose_tier(
         case "bubblewrap":
             found = _try_bubblewrap(environ)
             if not found.verified:
+                from ostler.sandbox.choice import find_hint  # noqa: PLC0415  (imported on use)
+
                 raise unavailable(requested, found.reason, find_hint(found.reason))
             return found
         case "supervised" | "limits":
             return ChosenTier(requested)
         case "landlock":
+            from ostler.sandbox.box.landlock_self_test import why_landlock_fails  # noqa: PLC0415  (imported on use)
+
             if reason := why_landlock_fails(network):
                 raise unavailable(requested, reason, "use another tier")
             # Weaker than the others: it never allows an agent to skip its permission checks.
@@ -58,6 +60,8 @@ def choose_tier(
 
 
 def _try_container(engine: Engine, environ: Mapping[str, str], image: str) -> ChosenTier:
+    from ostler.sandbox.containers.self_test import why_container_fails  # noqa: PLC0415  (imported on use)
+
     program = shutil.which(engine, path=environ.get("PATH"))
     if program is None:
         raise unavailable(engine, f"{engine} is not installed", f"install {engine}")
@@ -79,6 +83,9 @@ def unavailable(tier: Tier, reason: str, hint: str) -> OstlerError:
 
 
 def _try_bubblewrap(environ: Mapping[str, str]) -> ChosenTier:
+    from ostler.sandbox.box.self_test import why_bubblewrap_fails  # noqa: PLC0415  (imported on use)
+    from ostler.sandbox.bubblewrap import find_bubblewrap  # noqa: PLC0415  (imported on use)
+
     program = find_bubblewrap(environ)
     if program is None:
         return ChosenTier("bubblewrap", reason="bubblewrap is not installed")

@@ -13,8 +13,8 @@ import apsw
 from ostler.errors import OstlerError
 from ostler.files.atomic import create_exclusive, make_private_dir
 from ostler.files.failpoint import reach
-from ostler.store.identity import FileIdentity, read_identity
-from ostler.store.statement import Value, run
+from ostler.store.sqlite.identity import FileIdentity, read_identity
+from ostler.store.sqlite.statement import Value, run
 
 # Another version of Ostler with other tables uses another file.
 FILE_NAME = "limits-1.db"

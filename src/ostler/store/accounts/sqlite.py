@@ -24,7 +24,7 @@ from ostler.model.limits.limit import (
 from ostler.model.limits.titles import account_id
 from ostler.model.limits.window import CLOCK_STEP_SECONDS, ReportedWindow, Window, WindowUse
 from ostler.store.accounts.file import FILE_NAME, AccountFile
-from ostler.store.statement import run
+from ostler.store.sqlite.statement import run
 
 # A window is deleted when it is found open, so there are few rows: reading all of them is cheapest.
 _SELECT_LIMITS = """
@@ -34,34 +34,34 @@ _SELECT_LIMITS = """
 _REPLACE_LIMIT = """
     INSERT OR REPLACE INTO closed_window
         (provider, account, model, name, until, code, message, noted_at, prober, closings, reported)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?)"""
-_MAKE_DUE = "UPDATE closed_window SET until = ? WHERE code = ? AND until > ?"
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '', $9, $10)"""
+_MAKE_DUE = "UPDATE closed_window SET until = $1 WHERE code = $2 AND until > $3"
 _REPORT = """
     UPDATE closed_window SET reported = 1
-    WHERE provider = ? AND account = ? AND model = ? AND name = ? AND NOT reported"""
+    WHERE provider = $1 AND account = $2 AND model = $3 AND name = $4 AND NOT reported"""
 _LEASE_PROBE = """
-    UPDATE closed_window SET probing_until = ?, prober = ?
-    WHERE provider = ? AND account = ? AND model = ? AND name = ?"""
+    UPDATE closed_window SET probing_until = $1, prober = $2
+    WHERE provider = $3 AND account = $4 AND model = $5 AND name = $6"""
 _RELEASE_PROBE = """
     UPDATE closed_window SET probing_until = NULL, prober = ''
-    WHERE provider = ? AND account = ? AND model = ? AND name = ? AND prober = ?"""
+    WHERE provider = $1 AND account = $2 AND model = $3 AND name = $4 AND prober = $5"""
 _DELETE_PROBED = """
     DELETE FROM closed_window
-    WHERE provider = ? AND account = ? AND model = ? AND name = ? AND probing_until IS NOT NULL"""
-_DELETE_LIMIT = "DELETE FROM closed_window WHERE provider = ? AND account = ? AND model = ? AND name = ?"
-_DELETE_USE = "DELETE FROM window_use WHERE provider = ? AND account = ? AND model = ? AND name = ?"
+    WHERE provider = $1 AND account = $2 AND model = $3 AND name = $4 AND probing_until IS NOT NULL"""
+_DELETE_LIMIT = "DELETE FROM closed_window WHERE provider = $1 AND account = $2 AND model = $3 AND name = $4"
+_DELETE_USE = "DELETE FROM window_use WHERE provider = $1 AND account = $2 AND model = $3 AND name = $4"
 _SELECT_USES = "SELECT provider, account, model, name, reported, noted_at, label FROM window_use"
 _REPLACE_USE = """
     INSERT INTO window_use (provider, account, model, name, reported, resets_at, noted_at, label)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
     ON CONFLICT DO UPDATE SET
         reported = excluded.reported, resets_at = excluded.resets_at, noted_at = excluded.noted_at,
         label = excluded.label
-    WHERE excluded.noted_at >= window_use.noted_at OR window_use.noted_at > ?"""
+    WHERE excluded.noted_at >= window_use.noted_at OR window_use.noted_at > $9"""
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _FORGET_SECONDS = 30 * 86_400.0  # after the last report of a window
-_DELETE_OLD_USES = "DELETE FROM window_use WHERE noted_at < ?"
+_DELETE_OLD_USES = "DELETE FROM window_use WHERE noted_at < $1"
 _encode_report = msgpack.Encoder().encode
 _decode_report = msgpack.Decoder(ReportedWindow).decode
 

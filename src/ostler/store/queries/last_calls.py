@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from msgspec import Struct
 
-from ostler.errors import Code, OstlerError
+from ostler.errors import Code
 from ostler.store import codec
 from ostler.store.database import Database
 
 _RECENT = 200  # attempts that are read: older ones say little about the present
 _SELECT_RECENT = (
-    "SELECT ended_at, body FROM attempt WHERE ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT ?"
+    "SELECT ended_at, body FROM attempt WHERE ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT $1"
 )
 
 
@@ -31,21 +29,8 @@ class LastCalls(Struct, frozen=True):
     by_executor: dict[str, LastCall] = {}
 
 
-def read_last_calls(path: Path) -> LastCalls:
-    """Return the last calls; none when there is no journal, or when it cannot be read."""
-    if not path.exists():
-        return LastCalls()
-    try:
-        db = Database(path)
-    except OstlerError:
-        return LastCalls()
-    try:
-        return _collect(db)
-    finally:
-        db.close()
-
-
-def _collect(db: Database) -> LastCalls:
+def read_last_calls(db: Database) -> LastCalls:
+    """Return the last calls of a project."""
     calls = LastCalls({}, {})
     for at, body in db.query(_SELECT_RECENT, _RECENT):
         attempt = codec.decode_attempt(body)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 from msgspec import Struct
 
@@ -12,15 +10,13 @@ from ostler.model.ids import TaskId
 from ostler.model.limits.window_change import WindowChange
 from ostler.model.task import Weight
 from ostler.model.usage import Usage
-from ostler.store import codec
-from ostler.store.database import Database
+from ostler.store.database import Database, number_parameters
 
 # More than 100 tasks; older ones differ more from the next ones, and a list of tasks must stay fast.
 _RECENT = 400
-_SELECT_RECENT = "SELECT body FROM attempt WHERE ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT ?"
+_SELECT_RECENT = "SELECT body FROM attempt WHERE ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT $1"
 _SELECT_COMPLETED = """
-    SELECT id, state, updated_at FROM task
-    WHERE id IN (SELECT value FROM json_each(?)) AND status IN ('completed', 'approved')"""
+    SELECT id, state, updated_at FROM task WHERE status IN ('completed', 'approved') AND id IN"""
 
 
 class PastAttempt(Struct, frozen=True):
@@ -64,17 +60,17 @@ _decode_attempt = msgspec.json.Decoder(PastAttempt).decode
 _decode_state = msgspec.json.Decoder(_State).decode
 
 
-def read_history(path: Path) -> History:
+def read_history(db: Database) -> History:
     """Return the last attempts that ended and the completed tasks among theirs."""
-    db = Database(path)
-    try:
-        found = [_decode_attempt(body) for (body,) in db.query(_SELECT_RECENT, _RECENT)]
-        # The first attempts of the oldest task may not be among them.
-        whole = codec.encode_ids({one.task for one in found if one.number == 1})
-        completed = {
-            task: CompletedTask(_decode_state(state).weight, at)
-            for task, state, at in db.query(_SELECT_COMPLETED, whole)
-        }
-    finally:
-        db.close()
+    found = [_decode_attempt(body) for (body,) in db.query(_SELECT_RECENT, _RECENT)]
+    # The first attempts of the oldest task may not be among them.
+    whole = {one.task for one in found if one.number == 1}
+    if not whole:
+        return History(tuple(reversed(found)))
+    completed = {
+        task: CompletedTask(_decode_state(state).weight, at)
+        for task, state, at in db.query(
+            f"{_SELECT_COMPLETED} ({number_parameters(1, len(whole))})", *sorted(whole)
+        )
+    }
     return History(tuple(reversed(found)), completed)

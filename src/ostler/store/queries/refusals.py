@@ -10,7 +10,7 @@ from msgspec import Struct
 from ostler.model.sandbox import RefusalKind, RefusedAccess
 
 SELECT_REFUSALS = """
-    SELECT body FROM feed WHERE task = ? AND seq IS NULL AND type = 'access_refused' ORDER BY position"""
+    SELECT body FROM feed WHERE task = $1 AND seq IS NULL AND type = 'access_refused' ORDER BY position"""
 
 
 class _Refusal(Struct, frozen=True):

@@ -105,7 +105,21 @@ def _view(hub: Hub, pull: Pull | None) -> dict[str, Any] | None:
         "isInMergeQueue": False,
         "isMergeQueueEnabled": False,
         "labels": connection([_label(label) for label in pull.labels]),
+        "commits": connection([{"commit": {"statusCheckRollup": _rollup(hub)}}]),
     }
+
+
+def _rollup(hub: Hub) -> dict[str, Any] | None:
+    """The checks of the head commit; null without any, as on GitHub."""
+    return (
+        {"contexts": connection([_check(*one) for one in hub.check_runs.items()])} if hub.check_runs else None
+    )
+
+
+def _check(name: str, conclusion: str) -> dict[str, Any]:
+    """A check run; one without a conclusion is in progress."""
+    status = "COMPLETED" if conclusion else "IN_PROGRESS"
+    return {"__typename": "CheckRun", "name": name, "status": status, "conclusion": conclusion}
 
 
 def _issue_or_pull(hub: Hub, number: int) -> dict[str, Any] | None:

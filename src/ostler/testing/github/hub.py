@@ -55,6 +55,7 @@ class Hub:
         self.labels = ["automated", "bug"]
         self.people = ["una"]
         self.checks = READY  # or WAITING: checks must pass before a merge
+        self.check_runs: dict[str, str] = {}  # name -> conclusion, of every head commit; empty: it runs
         self.forks: dict[str, Path] = {}  # owner -> the directory that its branches are pushed to
         self._bare = bare
         self._pulls: dict[int, Pull] = {}

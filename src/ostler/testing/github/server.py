@@ -52,8 +52,9 @@ class FakeGitHub(Loopback):
         token: str = "x",  # noqa: S107
         port: int = 0,
         on_request: Callable[[ReceivedRequest], None] | None = None,
+        host: str = "127.0.0.1",
     ) -> None:
-        super().__init__(partial(_Handler, self), port)
+        super().__init__(partial(_Handler, self), port, host)
         self.hub = Hub(repository, f"http://{HOST}", bare)
         self.token = token
         self._faults: dict[str, deque[Fault]] = {}

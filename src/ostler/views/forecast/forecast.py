@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import nsmallest
+from itertools import count
 from typing import Literal
 
 from msgspec import Struct
@@ -24,7 +26,7 @@ from ostler.views.forecast.schedule import (
     simulate,
 )
 
-_MOST_SINGLE = 100  # tasks that are simulated one by one; the others count as equal ones of each priority
+MOST_SINGLE = 100  # tasks that are simulated one by one; the others count as equal ones of each priority
 _DAY_SECONDS = 86_400.0
 
 
@@ -37,6 +39,7 @@ class WaitingTask(Struct, frozen=True, gc=False):
     priority: str = "P2"
     created_at: str = ""  # RFC 3339, in order
     earliest: float = 0.0  # not before this time
+    tasks: int = 1  # equal tasks that are counted together
 
 
 class WindowForecast(Struct, frozen=True):
@@ -50,6 +53,14 @@ class WindowForecast(Struct, frozen=True):
     resets_at: str
     use_per_task: float | None  # share of the window; null: not known yet
     tasks: int | None  # that fit until the reset
+
+
+class QueuePlace(Struct, frozen=True):
+    """The place of a waiting task in the queue, and when it is expected to start."""
+
+    id: str
+    place: int | None  # 1: the next one; null: it waits for a time of its own
+    starts_at: str | None  # null: unknown, or never
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
@@ -74,6 +85,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
     resets_at: str | None = None  # end of that limit, or of that window
     windows: tuple[WindowForecast, ...] = ()
     phases: tuple[PhaseForecast, ...] = ()  # what past tasks needed
+    queue: tuple[QueuePlace, ...] = ()  # the first waiting tasks
     template: str = ""  # all of it in one sentence, with {resets_at} and {done_at} instead of times
     text: str = ""  # the same with times, in the server's time zone
 
@@ -90,27 +102,56 @@ def make_forecast(
         return None
     queue, busy = _estimate(waiting, estimator), _estimate(running, estimator)
     counts = Forecast(
-        tasks_waiting=len(waiting),
+        tasks_waiting=_count_tasks(waiting),
         tasks_running=len(running),
         basis=estimator.count_basis(task.weight for task in (*waiting, *running)),
         phases=summarize_phases(estimator.past),
     )
     if queue is None or busy is None:
-        return replace(counts, is_known=False)
-    total = _sum((*queue, *busy))
+        return replace(counts, is_known=False, queue=_list_places(waiting, now))
+    total = _sum([*zip(queue, waiting, strict=True), *zip(busy, running, strict=True)])
     items = _list_items(waiting, queue, now)
     at_work = [need.median for need in busy]
     schedule = simulate(items, at_work, capacity, now)
-    is_long = len(waiting) > _MOST_SINGLE  # then the margin of all is short in comparison
+    is_long = counts.tasks_waiting > MOST_SINGLE  # then the margin of all is short in comparison
     more = items if is_long else _extend(items, schedule.last, total.margin)
     late = schedule if is_long else simulate(more, at_work, capacity, now)
     result = _add_times(_add_totals(counts, total), schedule, late, total.margin.seconds, now)
-    typical = _average(total.median, len(queue) + len(busy))
+    typical = _average(total.median, counts.tasks_waiting + counts.tasks_running)
     rooms = list(
         dict.fromkeys((account.name, room) for account in capacity.accounts for room in account.windows)
     )
     windows = tuple(_view_window(name, room, room.share_of(typical)) for name, room in rooms)
-    return _add_limit(replace(result, windows=windows), schedule, _find_tightest(rooms, typical))
+    places = _list_starts(items, schedule, now) or _list_places(waiting, now)
+    result = replace(result, windows=windows, queue=places)
+    return _add_limit(result, schedule, _find_tightest(rooms, typical))
+
+
+def _list_starts(items: Sequence[QueuedTask], schedule: Schedule, now: float) -> tuple[QueuePlace, ...]:
+    """Return the tasks that are simulated one by one, in the order of their starts."""
+    single = {item.id: item for item in items if item.tasks == 1}
+    starts = [one for one in schedule.starts if one.task in single and one.tasks == 1]
+    places = count(1)
+    return tuple(
+        QueuePlace(one.task, _place(single[one.task].earliest, now, places), format_rfc3339(one.at))
+        for one in starts
+    )
+
+
+def _list_places(waiting: Sequence[WaitingTask], now: float) -> tuple[QueuePlace, ...]:
+    """Return the first tasks in the order in which a run starts them."""
+    first = nsmallest(
+        MOST_SINGLE,
+        [task for task in waiting if task.tasks == 1],
+        key=lambda task: (max(task.earliest, now), task.priority, task.created_at, task.id),
+    )
+    places = count(1)
+    return tuple(QueuePlace(task.id, _place(task.earliest, now, places), None) for task in first)
+
+
+def _place(earliest: float, now: float, places: Iterator[int]) -> int | None:
+    """Return the next place; None for a task that waits for a time, which no other one waits behind."""
+    return next(places) if earliest <= now else None
 
 
 def _view_window(account: str, room: WindowRoom, use: float) -> WindowForecast:
@@ -147,16 +188,18 @@ def _list_items(waiting: Sequence[WaitingTask], needs: Sequence[Estimate], now: 
         groups.setdefault((day, task.priority), []).append(pair)
     items: list[QueuedTask] = []
     for key in sorted(groups):
-        items += _split(groups[key], max(0, _MOST_SINGLE - len(items)))
+        items += _split(groups[key], max(0, MOST_SINGLE - len(items)))
     return items
 
 
 def _split(pairs: list[tuple[WaitingTask, Estimate]], single: int) -> list[QueuedTask]:
     """Return so many single tasks of a group, the oldest, and the others as one item."""
-    if 0 < single < len(pairs):
-        pairs.sort(key=lambda pair: (pair[0].created_at, pair[0].id))
-    first, others = pairs[:single], pairs[single:]
-    return [*(_queue(task, need.median) for task, need in first), *([_group(others)] if others else [])]
+    ones = [pair for pair in pairs if pair[0].tasks == 1]
+    if 0 < single < len(ones):
+        ones.sort(key=lambda pair: (pair[0].created_at, pair[0].id))
+    others = ones[single:] + [pair for pair in pairs if pair[0].tasks > 1]
+    first = [_queue(task, need.median) for task, need in ones[:single]]
+    return [*first, *([_group(others)] if others else [])]
 
 
 def _queue(task: WaitingTask, need: Need) -> QueuedTask:
@@ -164,19 +207,25 @@ def _queue(task: WaitingTask, need: Need) -> QueuedTask:
 
 
 def _group(pairs: Sequence[tuple[WaitingTask, Estimate]]) -> QueuedTask:
-    first = pairs[0][0]
-    need = _average(_sum([need for _, need in pairs]).median, len(pairs))
+    first, number = pairs[0][0], _count_tasks(task for task, _ in pairs)
+    need = _average(_sum([(need, task) for task, need in pairs]).median, number)
     earliest = max(task.earliest for task, _ in pairs)
-    return QueuedTask(first.id, need, first.priority, first.created_at, earliest, len(pairs))
+    return QueuedTask(first.id, need, first.priority, first.created_at, earliest, number)
 
 
-def _sum(estimates: Sequence[Estimate]) -> Estimate:
+def _count_tasks(waiting: Iterable[WaitingTask]) -> int:
+    return sum(task.tasks for task in waiting)
+
+
+def _sum(estimates: Sequence[tuple[Estimate, WaitingTask]]) -> Estimate:
     """Return the need of all tasks.
 
     The estimator returns one object for equal tasks: a sum of thousands, or their hashes, would take longer
     than all the rest.
     """
-    by_id, counts = {id(one): one for one in estimates}, Counter(map(id, estimates))
+    by_id, counts = {id(one): one for one, _ in estimates}, Counter[int]()
+    for one, task in estimates:
+        counts[id(one)] += task.tasks
     return sum((one.times(counts[key]) for key, one in by_id.items()), Estimate())
 
 

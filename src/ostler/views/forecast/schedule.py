@@ -84,6 +84,7 @@ class Start(Struct, frozen=True):
     at: float
     tasks: int = 1
     seconds: float = 0.0  # from the first to the last start
+    task: str = ""  # the task, or one of them
 
     def count_before(self, time: float) -> int:
         if self.at >= time or time > self.at + self.seconds:
@@ -177,7 +178,7 @@ class _Queue:
         for _ in range(more):
             heapreplace(self._slots, max(self._slots[0], at) + seconds)
         self._starts.append(
-            Start(at, number, max(0.0, max(self._slots) - at - seconds) if number > 1 else 0.0)
+            Start(at, number, max(0.0, max(self._slots) - at - seconds) if number > 1 else 0.0, task.id)
         )
         end = max(self._slots) if number > 1 else at + seconds
         if end >= self._done_at:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ostler.clock import format_rfc3339
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.status import EXECUTABLE, TERMINAL, WAITS_FOR_PERSON, TaskStatus
@@ -11,7 +12,7 @@ from ostler.project.bulk_retry import RetriedTasks, RetryFilter, retry_matching
 from ostler.project.preflight import check_ready, require_startable
 from ostler.project.project import Project
 from ostler.views.task import TaskView
-from ostler.web.requests import EmptyBody
+from ostler.web.requests import ActionQuery, EmptyBody
 from ostler.web.responses import RequestError
 from ostler.web.route import Empty, RequestParts, Route
 from ostler.web.routes.tasks import find_task
@@ -24,8 +25,9 @@ def action_routes(base: str) -> tuple[Route, ...]:
 
 
 def _make_route(action: Action, base: str) -> Route:
-    def handler(site: Site, project: Project, request: RequestParts[Empty, Params]) -> TaskView:
+    def handler(site: Site, project: Project, request: RequestParts[ActionQuery, Params]) -> TaskView:
         task = find_task(project, request.path["task"])
+        _require_unchanged(project, task, request.query.waiting_since)
         values = {name: getattr(request.body, name) for name in action.params.__struct_fields__}
         try:
             return apply_action(project, site.environ, task, action.name, **values)
@@ -34,8 +36,15 @@ def _make_route(action: Action, base: str) -> Route:
 
     # The route reads its name and its body's type from the handler.
     handler.__name__ = action.name
-    handler.__annotations__["request"] = RequestParts[Empty, action.params]
+    handler.__annotations__["request"] = RequestParts[ActionQuery, action.params]
     return Route("POST", f"{base}/{action.name}", action.summary, handler, slow=action.ends_task)
+
+
+def _require_unchanged(project: Project, task: TaskId, waiting_since: str) -> None:
+    """Raise if the task is not in the state that the person has seen: the decision was about another one."""
+    if waiting_since and waiting_since != format_rfc3339(project.journal.listing.status_since(task)):
+        status = project.state(task).status
+        raise RequestError(409, f"{task} has changed since you saw it: it is {status}", f"ostler show {task}")
 
 
 def retry_many(site: Site, project: Project, request: RequestParts[Empty, RetryFilter]) -> RetriedTasks:

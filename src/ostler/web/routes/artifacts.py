@@ -12,16 +12,23 @@ from ostler.errors import UsageError
 from ostler.model.attempt import Attempt
 from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
-from ostler.project.artifacts import files
 from ostler.project.artifacts.files import FilesView
+from ostler.project.artifacts.task_folder import (
+    LOGS,
+    PROMPTS,
+    find_file_folder,
+    find_task_folder,
+    list_task_files,
+)
 from ostler.project.decisions.dispose import describe_purged
 from ostler.project.project import Project
-from ostler.project.tasks.changes import CommitsGone, read_patch
+from ostler.project.reviews.ends import CommitsGone
+from ostler.project.tasks.changes import read_patch
 from ostler.secrets.redact import redact_bytes
 from ostler.views.attempt_log import LOG_SUFFIX, AttemptLogPage, read_log
 from ostler.views.timeline import Timeline, view_timeline
 from ostler.views.tool_ends import tool_ends
-from ostler.web.requests import LogQuery
+from ostler.web.requests import FileQuery, LogQuery
 from ostler.web.responses import Attachment, RequestError, attach
 from ostler.web.route import Empty, RequestParts
 from ostler.web.routes.tasks import find_task
@@ -45,18 +52,20 @@ class DiffView(Struct, frozen=True, kw_only=True):
 
 def show_timeline(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> Timeline:
     task = find_task(project, request.path["task"])
-    return view_timeline(_feed(project, task), time.time(), tool_ends(project.layout.task(task)))
+    ends = tool_ends(find_task_folder(project, task, *LOGS))
+    return view_timeline(_feed(project, task), time.time(), ends)
 
 
 def show_log(site: Site, project: Project, request: RequestParts[LogQuery, Empty]) -> AttemptLogPage:
     task, attempt = _attempt(project, request)
-    path = project.layout.task(task) / attempt.transcript
-    return read_log(path.with_suffix(LOG_SUFFIX), request.query.offset, request.query.limit)
+    log, page = (str(Path(attempt.transcript).with_suffix(suffix)) for suffix in (LOG_SUFFIX, ".md"))
+    path = find_task_folder(project, task, log, page) / log
+    return read_log(path, request.query.offset, request.query.limit)
 
 
 def show_prompt(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> PromptView:
     task, attempt = _attempt(project, request)
-    name = project.layout.task(task) / "prompts" / Path(attempt.transcript).stem
+    name = find_task_folder(project, task, *PROMPTS) / "prompts" / Path(attempt.transcript).stem
     text = _read(name.with_suffix(".md"))
     if text is None:
         raise RequestError(404, f"the prompt of attempt {attempt.number} was not kept")
@@ -65,7 +74,7 @@ def show_prompt(site: Site, project: Project, request: RequestParts[Empty, Empty
 
 def get_raw(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> Attachment:
     task, attempt = _attempt(project, request)
-    return attach(project.layout.task(task), attempt.transcript)
+    return attach(find_file_folder(project, task, attempt.transcript), attempt.transcript)
 
 
 def show_diff(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> DiffView:
@@ -81,12 +90,12 @@ def show_diff(site: Site, project: Project, request: RequestParts[Empty, Empty])
 
 
 def list_files(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> FilesView:
-    return files.list_files(project.layout.task(find_task(project, request.path["task"])))
+    return list_task_files(project, find_task(project, request.path["task"]))
 
 
-def get_file(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> Attachment:
-    task = find_task(project, request.path["task"])
-    return attach(project.layout.task(task), request.path["path"])
+def get_file(site: Site, project: Project, request: RequestParts[FileQuery, Empty]) -> Attachment:
+    task, path = find_task(project, request.path["task"]), request.path["path"]
+    return attach(find_file_folder(project, task, path), path, shown=request.query.shown)
 
 
 def _attempt(

@@ -10,7 +10,6 @@ from ostler.calls.spending.prices import PRICES_CHECKED
 from ostler.clock import read_time
 from ostler.errors import UsageError
 from ostler.project.project import Project
-from ostler.store.spending import SpendingReader
 from ostler.views.cost.series import SeriesView, default_since, view_series
 from ostler.views.cost.summary import CostView, view_budget, view_cost
 from ostler.web.requests import CostQuery, SeriesQuery
@@ -20,7 +19,7 @@ from ostler.web.site import Site
 
 def show_cost(site: Site, project: Project, request: RequestParts[CostQuery, Empty]) -> CostView:
     since = _time(request.query.since)
-    with SpendingReader(project.layout.database) as spending:
+    with project.store.open_spending() as spending:
         view = view_cost(spending.ended(since or 0.0), request.query.by, since)
         budget = view_budget(project.settings.budget, spending.spent_today(time.time()))
     return replace(view, budget=budget, prices_checked=PRICES_CHECKED.isoformat())
@@ -30,7 +29,7 @@ def show_series(site: Site, project: Project, request: RequestParts[SeriesQuery,
     query, now = request.query, time.time()
     requested = _time(query.since)
     since = default_since(query.bucket, now) if requested is None else requested
-    with SpendingReader(project.layout.database) as spending:
+    with project.store.open_spending() as spending:
         return view_series(spending.ended(since), query.by, query.bucket, since, now)
 
 

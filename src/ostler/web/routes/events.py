@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -11,13 +11,18 @@ from starlette.responses import Response, StreamingResponse
 
 from ostler.model.ids import TaskId
 from ostler.project.project import Project
-from ostler.views.feed import feed_json
+from ostler.web.broadcaster import EventBroadcaster
+from ostler.web.feed_pages import EventFrame, event_json
 from ostler.web.requests import EventsQuery, StreamQuery
+from ostler.web.responses import RequestError
 from ostler.web.route import Empty, RequestParts
 from ostler.web.routes.tasks import find_task
 from ostler.web.site import Site
 
 _KEEP_ALIVE_SECONDS = 15.0
+_MOST_STREAMS = 400  # the rest of the connections is for other requests
+_PIECE = 32 * 1024
+_CHECK_SECONDS = 3.0  # how soon the stream of a browser ends after it is logged out
 
 
 class EventsView(Struct, frozen=True, kw_only=True):
@@ -31,16 +36,25 @@ def list_events(site: Site, project: Project, request: RequestParts[EventsQuery,
     task = find_task(project, query.task) if query.task else None
     lines = project.journal.feed(query.after, task, query.limit)
     last = lines[-1].position if lines else query.after
-    return EventsView(events=tuple(feed_json(line) for line in lines), next=last)
+    return EventsView(events=tuple(event_json(line) for line in lines), next=last)
 
 
 async def stream_events(site: Site, request: Request, query: StreamQuery) -> Response:
+    if site.broadcaster.streams >= _MOST_STREAMS:
+        raise RequestError(
+            503, f"{_MOST_STREAMS} streams of events are open", "close some, or poll GET /events"
+        )
     last = request.headers.get("last-event-id", "")
-    task = await site.run_in_thread(_find, query.task) if query.task else None
+    task = await site.call(_find, query.task) if query.task else None
     requested = int(last) if last.isdecimal() and len(last) < 19 else query.after
-    now = site.broadcaster.position()
+    now = await site.broadcaster.position()
+
+    def is_allowed() -> bool:
+        headers = request.headers
+        return site.keys.find_caller(headers.get("cookie", ""), headers.get("authorization", "")) is not None
+
     # A later position belongs to another store.
-    stream = _stream(site, now if requested is None else min(requested, now), task)
+    stream = _stream(site.broadcaster, now if requested is None else min(requested, now), task, is_allowed)
     return StreamingResponse(stream, media_type="text/event-stream")
 
 
@@ -48,14 +62,37 @@ def _find(site: Site, project: Project, text: str) -> TaskId:
     return find_task(project, text)
 
 
-async def _stream(site: Site, after: int, task: TaskId | None) -> AsyncGenerator[bytes]:
+async def _stream(
+    broadcaster: EventBroadcaster, after: int, task: TaskId | None, is_allowed: Callable[[], bool]
+) -> AsyncGenerator[bytes]:
     """Yield the events after a position; the next page is read when the client has received the last one."""
-    yield b"retry: 1000\n\n"
-    broadcaster = site.broadcaster
-    while not broadcaster.closed:
-        mark = broadcaster.change_count
-        while lines := broadcaster.read(after, task):
-            after = lines[-1].position
-            yield b"".join(line.data for line in lines)
-        if not await broadcaster.wait_for_change(mark, _KEEP_ALIVE_SECONDS):
-            yield b": keep-alive\n\n"
+    broadcaster.streams += 1
+    try:
+        yield b"retry: 1000\n\n"
+        quiet = 0.0
+        while not broadcaster.closed and is_allowed():
+            mark = broadcaster.change_count
+            while lines := await broadcaster.read(after, task):
+                after = lines[-1].position
+                quiet = 0.0
+                for piece in _join(lines):
+                    yield piece
+            if not await broadcaster.wait_for_change(mark, _CHECK_SECONDS):
+                quiet += _CHECK_SECONDS
+            if quiet >= _KEEP_ALIVE_SECONDS:
+                quiet = 0.0
+                yield b": keep-alive\n\n"
+    finally:
+        broadcaster.streams -= 1
+
+
+def _join(lines: Iterable[EventFrame]) -> Iterator[bytes]:
+    """Yield the lines in pieces, so that a client that does not read leaves little in memory."""
+    piece = bytearray()
+    for line in lines:
+        piece += line.data
+        if len(piece) >= _PIECE:
+            yield bytes(piece)
+            piece.clear()
+    if piece:
+        yield bytes(piece)

@@ -19,8 +19,6 @@ from ostler.project.agents.model_pool import find_models
 from ostler.project.preflight import check_executors
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts
-from ostler.store.queries.last_calls import read_last_calls
-from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.views.limits import view_limits
 from ostler.views.models import as_json, view_models
 from ostler.web.route import Empty, RequestParts
@@ -52,11 +50,11 @@ def list_models(site: Site, project: Project, request: RequestParts[Empty, Empty
     unusable = check_executors(project, {model.executor for model in pool.models})
     now = time.time()
     with (
-        closing(SqliteLedger(project.layout.database)) as ledger,
+        closing(project.store.open_ledger()) as ledger,
         closing(open_accounts(os.environ)) as accounts,
     ):
         limits, cooldowns, windows = accounts.limits(now), ledger.cooldowns(now), accounts.windows(now)
-    last_calls = read_last_calls(project.layout.database).by_model
+    last_calls = project.store.read_last_calls().by_model
     stop_at = stop_threshold(project.settings.limits)
     known = view_limits(limits, windows, now, models=pool.models, stop_at=stop_at)
     views = view_models(pool, limits, cooldowns, unusable, last_calls, known.accounts)

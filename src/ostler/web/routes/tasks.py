@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import time
 from collections.abc import Iterable
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -15,6 +13,7 @@ from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
 from ostler.model.task import Input, Output, to_priority
+from ostler.model.usage import add_cost
 from ostler.project.artifacts import task_view
 from ostler.project.decisions.moments import parse_since
 from ostler.project.preflight import check_new
@@ -25,8 +24,10 @@ from ostler.project.tasks.status_filter import parse_status
 from ostler.project.tasks.submission import create_task
 from ostler.project.tasks.task_list import TaskQuery, read_page
 from ostler.store.listing import Cursor, Sort, is_valid_cursor
-from ostler.views.board import BoardView, statuses_of
+from ostler.views.board import BoardRow, BoardView, statuses_of
 from ostler.views.task import TaskView
+from ostler.web.cursors import invalid_cursor, read_cursor, write_cursor
+from ostler.web.live_cost import price_live_tokens
 from ostler.web.requests import NewTask, TasksQuery
 from ostler.web.responses import RequestError
 from ostler.web.route import Empty, RequestParts
@@ -56,12 +57,13 @@ class RequestView(Struct, frozen=True, kw_only=True):
     sender: str
     source: str
     tags: tuple[str, ...]
+    label: str
 
 
 def list_tasks(site: Site, project: Project, request: RequestParts[TasksQuery, Empty]) -> BoardView:
     query = request.query
     task_query = TaskQuery(
-        statuses_of(query.group, _statuses(query.status)),
+        statuses_of(query.group, read_statuses(query.status)),
         query.q,
         query.pipeline,
         query.sort,
@@ -71,8 +73,19 @@ def list_tasks(site: Site, project: Project, request: RequestParts[TasksQuery, E
         query.archived,
         parse_since(query.since, "since") if query.since else 0.0,
     )
-    board = read_page(project, task_query, site.live)
-    return msgspec.structs.replace(board.view, next=_text(board.last) if board.last else None)
+    board = read_page(project, task_query, site.live, site.sizes)
+    rows = _add_live_costs(site, project, board.view.tasks)
+    return replace(board.view, tasks=rows, next=write_cursor(board.last) if board.last else None)
+
+
+def _add_live_costs(site: Site, project: Project, rows: tuple[BoardRow, ...]) -> tuple[BoardRow, ...]:
+    """Add what the running attempts cost so far."""
+    if all(row.since is None for row in rows):
+        return rows
+    lanes = site.live.lanes(project.journal)
+    found = (lanes[row.id] for row in rows if row.since and row.id in lanes)
+    costs = {lane.task: price_live_tokens(project, lane) for lane in found}
+    return tuple(replace(row, cost_usd=add_cost(row.cost_usd, costs.get(row.id))) for row in rows)
 
 
 def show_task(site: Site, project: Project, request: RequestParts[Empty, Empty]) -> TaskView:
@@ -113,26 +126,14 @@ def find_task(project: Project, text: str) -> TaskId:
         raise RequestError(404, error.message, error.hint) from None
 
 
-def _statuses(text: str) -> Iterable[TaskStatus]:
+def read_statuses(text: str) -> Iterable[TaskStatus]:
+    """Yield the statuses of a list in a query; raise UsageError for an unknown one."""
     for status in filter(None, text.split(",")):
         yield parse_status(status)
 
 
-def _text(cursor: Cursor) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).decode().rstrip("=")
-
-
 def _cursor(text: str, sort: Sort) -> Cursor:
-    if not text:
-        return ()
-    try:
-        data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        found = msgspec.json.decode(data, type=tuple[str | float, ...])
-    except (ValueError, msgspec.DecodeError):
-        found = ()
-    if not is_valid_cursor(found, sort):
-        raise UsageError(
-            "invalid after: it is not a cursor of this list",
-            "use the `next` of the previous page, or leave it out",
-        )
+    found: Cursor = read_cursor(text, tuple[str | float, ...]) or ()
+    if text and not is_valid_cursor(found, sort):
+        raise invalid_cursor()
     return found

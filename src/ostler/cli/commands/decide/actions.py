@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 import click
 import msgspec
 
-from ostler.cli.options import json_option, open_project
+from ostler.cli.options import json_option, open_project, refuse_empty
 from ostler.cli.terminal.output import print_hint, print_json
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
@@ -33,6 +33,7 @@ _FLAGS = {
     "branches": (("--branches",), ""),
     "attempt": (("--attempt",), "N"),
     "now": (("--now",), ""),
+    "then": (("--then",), "HOW"),
 }
 _TYPES: dict[str, type] = {"budget_usd": float, "attempt": int}
 _NAMES = {"since": "TIME", "code": "CODE", "older_than": "AGE"}
@@ -80,6 +81,7 @@ def _filter_options(name: str) -> list[click.Parameter]:
             [_flag(key)],
             is_flag=key not in _NAMES,
             metavar=_NAMES.get(key),
+            callback=refuse_empty if key in _NAMES else None,
             help=get_args(hint)[1].description,
         )
         for key, hint in hints.items()
@@ -114,7 +116,9 @@ def _require_texts(action: Action, values: dict[str, object]) -> None:
     """Raise UsageError for a required text that is blank."""
     for field in msgspec.structs.fields(action.params):
         if field.required and not str(values[field.name]).strip():
-            raise UsageError(f"{_flags(action, field)[0][-1]} must not be empty")
+            flags, metavar = _flags(action, field)
+            usage = f"ostler {action.name} ID {flags[0]} {metavar}"
+            raise UsageError(f"{flags[-1]} must not be empty", usage)
 
 
 def _flags(action: Action, field: msgspec.structs.FieldInfo) -> tuple[tuple[str, ...], str]:
@@ -132,10 +136,11 @@ def _option(action: Action, field: msgspec.structs.FieldInfo, hint: Any) -> clic
     description = next((meta.description for meta in get_args(hint)[1:] if meta.description), "")
     if get_args(hint)[0] is bool:
         return click.Option([*flags, field.name], is_flag=True, help=description)
+    choices = [one for one in get_args(get_args(hint)[0]) if isinstance(one, str) and one]
     return click.Option(
         [*flags, field.name],
-        metavar=metavar or None,
-        type=_TYPES.get(field.name, str),
+        metavar=None if choices else metavar or None,
+        type=click.Choice(choices) if choices else _TYPES.get(field.name, str),
         is_flag=not metavar,
         required=field.required,
         help=description,

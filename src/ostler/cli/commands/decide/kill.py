@@ -29,7 +29,7 @@ class _Target(Struct, frozen=True):
 @click.option("--dry-run", is_flag=True, help="With --orphans: list them and end nothing.")
 @json_option
 def command(attempts: tuple[str, ...], now: bool, orphans: bool, dry_run: bool, as_json: bool) -> int:
-    """Kill running attempts: end the agent with all its processes. The task goes on.
+    """Kill running attempts: end the agent with all its processes. The task continues.
 
     ATTEMPT is an id that ostler ps shows, such as fix-login-a1b2:3, or the id of a task that runs one
     attempt; a unique prefix of the task is enough. The agent gets SIGTERM, and SIGKILL after

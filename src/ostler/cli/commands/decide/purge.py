@@ -99,6 +99,7 @@ def _format_row(one: PurgedTask) -> tuple[str, ...]:
         "" if one.worktree is None else "worktree with uncommitted work" if one.uncommitted else "worktree",
         _count(len(one.refs), "ref") if one.refs else "",
         f"branch {one.branch}" if one.branch else "",
+        f"{format_size(one.uploaded_bytes)} in the blob store" if one.uploaded_bytes else "",
     ]
     age = format_age(datetime.fromisoformat(one.ended_at).timestamp())
     return one.id, one.status, age, format_size(one.bytes), to_one_line(", ".join(filter(None, parts)))

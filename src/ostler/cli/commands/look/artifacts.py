@@ -15,7 +15,8 @@ from ostler.cli.terminal.text import format_span, format_table, to_one_line
 from ostler.errors import UsageError
 from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
-from ostler.project.artifacts.files import list_files, open_file
+from ostler.project.artifacts.files import open_file
+from ostler.project.artifacts.task_folder import LOGS, find_file_folder, find_task_folder, list_task_files
 from ostler.project.decisions.dispose import describe_purged
 from ostler.project.project import Project
 from ostler.views.timeline import Span, Timeline, view_timeline
@@ -26,7 +27,7 @@ _COLOURS = {"succeeded": "green", "completed": "green", "failed": "red", "runnin
 
 def print_files(project: Project, task: TaskId, as_json: bool) -> None:
     """Print the files in the task's directory with their sizes."""
-    found = list_files(project.layout.task(task))
+    found = list_task_files(project, task)
     if as_json:
         print_json(to_builtins(found))
     elif not found.files:
@@ -41,7 +42,7 @@ def print_files(project: Project, task: TaskId, as_json: bool) -> None:
 
 def print_file(project: Project, task: TaskId, path: str, as_json: bool) -> None:
     """Print one of these files as it is; raise UsageError for a path that is none of them."""
-    file = open_file(project.layout.task(task), path)
+    file = open_file(find_file_folder(project, task, path), path)
     if file is None:
         raise UsageError(f"{task} has no file {path!r:.200}", f"ostler show {task} --files")
     with file:
@@ -60,7 +61,8 @@ def print_file(project: Project, task: TaskId, path: str, as_json: bool) -> None
 
 def print_timeline(project: Project, task: TaskId, as_json: bool) -> None:
     """Print the phases, attempts, tools and waits of a task in the order of their starts."""
-    timeline = view_timeline(_read_feed(project, task), time.time(), tool_ends(project.layout.task(task)))
+    ends = tool_ends(find_task_folder(project, task, *LOGS))
+    timeline = view_timeline(_read_feed(project, task), time.time(), ends)
     if as_json:
         print_json(to_builtins(timeline))
         return

@@ -10,6 +10,7 @@ import msgspec
 from ostler.cli.terminal.text import escape_controls, format_reason
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
+from ostler.project.artifacts.task_folder import find_task_folder
 from ostler.project.project import Project
 from ostler.views.task import AttemptView
 
@@ -25,7 +26,7 @@ def read_attempt(project: Project, task: TaskId, number: int) -> dict[str, Any]:
         numbers = ", ".join(str(one.number) for one in attempts) or "none"
         raise UsageError(f"{task} has no attempt {number}", f"its attempts: {numbers}")
     facts: dict[str, Any] = {"schema": SCHEMA, "task_id": task, **msgspec.to_builtins(view)}
-    return facts | _read_texts(project.layout.task(task), view)
+    return facts | _read_texts(project, task, view)
 
 
 def format_attempt(facts: dict[str, Any]) -> str:
@@ -48,10 +49,11 @@ def format_attempt(facts: dict[str, Any]) -> str:
     return "\n".join((*head, *(escape_controls(text.rstrip()) for text in texts)))
 
 
-def _read_texts(directory: Path, view: AttemptView) -> dict[str, str]:
+def _read_texts(project: Project, task: TaskId, view: AttemptView) -> dict[str, str]:
     name = Path(view.transcript).stem
-    prompt, response = directory / "prompts" / f"{name}.md", directory / "transcripts" / f"{name}.answer.md"
-    return {"prompt": _read(prompt), "response": _read(response)}
+    prompt, response = f"prompts/{name}.md", f"transcripts/{name}.answer.md"
+    folder = find_task_folder(project, task, prompt, response)
+    return {"prompt": _read(folder / prompt), "response": _read(folder / response)}
 
 
 def _read(path: Path) -> str:

@@ -13,7 +13,6 @@ from ostler.cli.terminal.cost_text import describe_budget, describe_row, describ
 from ostler.cli.terminal.output import print_json, print_text
 from ostler.cli.terminal.text import format_table, format_tokens, format_usd, to_one_line
 from ostler.project.decisions.moments import parse_since
-from ostler.store.spending import SpendingReader
 from ostler.views.cost.summary import GROUPS, CostLine, CostView, GroupBy, view_budget, view_cost
 from ostler.views.cost.summary import as_json as cost_json
 
@@ -35,7 +34,7 @@ OPTIONAL = ("attempts", "to cache", "cached", "in", "out")
 def command(by: GroupBy, since: str | None, as_json: bool) -> None:
     """Show tokens and cost, and whether the cost was reported or calculated."""
     start = None if since is None else parse_since(since, "--since")
-    with open_project() as project, SpendingReader(project.layout.database) as spending:
+    with open_project() as project, project.store.open_spending() as spending:
         view = view_cost(spending.ended(start or 0.0), by, start)
         budget = view_budget(project.settings.budget, spending.spent_today(time.time()))
     view = replace(view, budget=budget, prices_checked=PRICES_CHECKED.isoformat())

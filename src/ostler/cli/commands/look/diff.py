@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 
 import click
 
@@ -30,8 +31,16 @@ def command(task: str, as_json: bool) -> None:
         print_hint(f"{found} has no changes.")
     else:
         colour = use_colour(sys.stdout)
-        for line in patch.splitlines():
+        for line, shade in choose_colours(patch.removesuffix("\n").split("\n")):
             safe = escape_controls(line) if sys.stdout.isatty() else line
-            click.echo(paint(safe, _COLOURS.get(line[:1], ""), colour), color=colour)
+            click.echo(paint(safe, shade, colour), color=colour)
         for note in describe_guarded_files(guarded):
             print_hint(f"{found} {escape_controls(note)}")
+
+
+def choose_colours(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a patch with their colours; the head of a file has the signs of changes too."""
+    is_head = False
+    for line in lines:
+        is_head = line.startswith("diff --git ") or (is_head and not line.startswith("@@"))
+        yield line, "bold" if is_head else _COLOURS.get(line[:1], "")

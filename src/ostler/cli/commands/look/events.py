@@ -18,6 +18,7 @@ from ostler.views.feed import feed_json
 
 # The width of the position column.
 _INDENT = 8
+_LAST = 2**62  # no event has a larger number
 
 
 @click.command("events")
@@ -32,7 +33,7 @@ def command(task: str | None, after: int, follow: bool, transcript: bool, as_jso
     """List the recorded events of all tasks, or of one, oldest first."""
     with open_project() as project:
         found = project.resolve(task) if task else None
-        texts = TranscriptLines(project.layout) if transcript else None
+        texts, after = TranscriptLines(project) if transcript else None, min(after, _LAST)
         while True:
             after = _print_after(project, after, found, texts, as_json)
             for text in texts.read_running(after) if texts else ():

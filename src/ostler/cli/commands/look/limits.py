@@ -61,5 +61,5 @@ def forget_command(account: str, as_json: bool) -> None:
 def _read(now: float) -> LimitsView:
     if find_root(Path.cwd(), os.environ) is None:
         return read_limits(os.environ, now)
-    with open_project(create=True) as project:
+    with open_project(create=True, adds_tasks=False) as project:
         return read_project_limits(project, os.environ, now)

@@ -24,6 +24,7 @@ from ostler.project.agents.stored_session import (
     is_in_use,
     output_path,
 )
+from ostler.project.artifacts.task_folder import LOGS, find_task_folder
 from ostler.project.decisions.dispose import describe_purged
 from ostler.project.project import Project
 from ostler.views.attempt_log import log_path, read_log
@@ -36,11 +37,14 @@ _POLL_SECONDS = 0.1
 @click.argument("name", metavar="ID")
 @click.option("-f", "--follow", is_flag=True, help="Print new entries until the task or the turn ends.")
 @click.option("--attempt", metavar="N", type=click.IntRange(min=1), help="Only this attempt.")
-@click.option("--full", is_flag=True, help="Show the complete input and output of tools.")
+@click.option(
+    "--full", is_flag=True, help="Show everything: complete input and output of tools, diffs, thoughts, JSON."
+)
 @json_option
 def command(name: str, follow: bool, attempt: int | None, full: bool, as_json: bool) -> None:
     """Show what a task's agent wrote and which tools it used, attempt by attempt.
 
+    Texts are paragraphs, and each tool is a line with its result in another one; --full shows everything.
     ID is a task, or a session of ostler agent.
     """
     with open_project() as project:
@@ -68,11 +72,10 @@ def _print_task(
 ) -> None:
     if (state := project.state(task)).purged_at is not None:
         raise UsageError(f"{describe_purged(state)}: its logs are deleted", f"ostler show {task}")
-    directory = project.layout.task(task)
     reader = _JsonPrinter() if as_json else _TextPrinter(log_style_for(sys.stdout, full))
     while True:
         alive = follow and project.is_claimed(task)
-        for page in _select_pages(directory, attempt, required=not alive):
+        for page in _select_pages(find_task_folder(project, task, *LOGS), attempt, required=not alive):
             reader.read(page)
         sys.stdout.flush()
         if not alive:

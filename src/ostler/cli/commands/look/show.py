@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
+from pathlib import Path
 
 import click
 
@@ -107,12 +109,32 @@ def _print_part(
         print_files(project, task, as_json)
 
 
+def format_conflict(view: TaskView) -> str:
+    """Return the files with conflicts, and how an agent or a person solves them."""
+    found = view.conflict
+    if found is None:
+        return ""
+    lines = list(found.files)
+    if found.agent is not None:
+        lines.append(f"agent: ostler resume {view.id} -m {shlex.quote(found.agent)}")
+    return "\n".join([*lines, f"you: {' && '.join(found.person[:2])}", *found.person[2:]])
+
+
+_REQUESTS = {
+    "merge": "merge, by the next run",
+    "pr": "pull request, by the next run",
+    "rebase": "rebase, by the next run",
+}
+
+
 def format_card(view: TaskView, budget_usd: float | None = None) -> str:
     status = paint(view.status, STATUS_COLOURS.get(view.status, ""), use_colour(sys.stdout))
     facts = {
         "status": status if not view.code else f"{status} ({view.code})",
         "reason": view.message,
+        "conflict": format_conflict(view),
         "waits": view.hold or view.waiting or "",
+        "requested": _REQUESTS.get(view.requested or "", ""),
         "proposed": f"by the agent of {view.proposed_by}" if view.proposed_by else "",
         "resumes": view.resumes_at or "",
         "after": ", ".join(f"{one} (waiting)" if one in view.waits_for else one for one in view.after),
@@ -125,7 +147,8 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
         "branch": view.branch or "",
         "base": format_base(view),
         "commit": view.commit or "",
-        "worktree": view.worktree or "",
+        "worktree": _format_worktree(view),
+        "worker": view.host or "",
         "document": view.output_path or "",
         "published": format_published(view),
         "sandbox": format_sandbox(view),
@@ -150,12 +173,24 @@ def format_card(view: TaskView, budget_usd: float | None = None) -> str:
     return "\n".join(lines)
 
 
+def _format_worktree(view: TaskView) -> str:
+    """Return the path, if the worktree is on this machine: in a cluster it is where the worker runs."""
+    is_elsewhere = view.host and view.worktree and not Path(view.worktree).is_dir()
+    return "" if is_elsewhere else view.worktree or ""
+
+
 def format_agent(given: GivenView | None) -> str:
     """Return the agent that the task names; empty for that of the settings."""
     if given is None:
         return ""
     role = "" if given.role == Task("").role else given.role
-    facts = {"model": given.model, "tier": given.tier, "role": role, "feature": given.feature}
+    facts = {
+        "model": given.model,
+        "tier": given.tier,
+        "role": role,
+        "feature": given.feature,
+        "label": given.label,
+    }
     named = [f"{name} {value}" for name, value in facts.items() if value]
     return ", ".join(filter(None, (given.executor, *named)))
 

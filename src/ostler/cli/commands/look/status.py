@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Mapping
 
 import click
 
-from ostler.cli.options import json_option, open_project
+from ostler.cli.options import json_option, open_project, refuse_empty
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.task_table import print_table
 from ostler.cli.terminal.text import (
@@ -21,25 +22,21 @@ from ostler.cli.terminal.text import (
     wrap_hanging,
 )
 from ostler.clock import format_local_time
-from ostler.model.ids import TaskId
 from ostler.model.status import EXECUTABLE, TaskStatus
 from ostler.model.task import PRIORITY_NAMES, to_priority
 from ostler.project.active_runs import ActiveRun, list_active_runs
 from ostler.project.limits import find_start_hold, read_limits
 from ostler.project.project import Project
-from ostler.project.tasks.forecast import forecast_views
+from ostler.project.tasks.forecast import forecast_queue
 from ostler.project.tasks.status_filter import (
-    Page,
     StatusFilter,
     StatusFlag,
-    cut_page,
-    filter_tasks,
-    sort_for_reading,
+    StatusPage,
+    list_ready,
+    read_status_page,
 )
-from ostler.views.groups import group_of
 from ostler.views.limits import summarize
 from ostler.views.next_step import next_step
-from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
 
 _MAX_ASKED = 20  # ready tasks whose start is found; each one may have other models
@@ -48,7 +45,7 @@ _PAGE = 50  # tasks on one page in a terminal
 
 @click.command("status")
 @click.argument("text", required=False, default="", metavar="[TEXT]")
-@click.option("--needs-you", is_flag=True, help="Tasks that wait for you: a review, an answer, a decision.")
+@click.option("--needs-you", is_flag=True, help="Tasks that wait for you: questions, reviews, failures.")
 @click.option("--running", is_flag=True, help="Tasks that are running.")
 @click.option("--failed", is_flag=True, help="Failed and quarantined tasks.")
 @click.option(
@@ -60,10 +57,14 @@ _PAGE = 50  # tasks on one page in a terminal
     type=click.Choice(PRIORITY_NAMES),
     help="P0 to P4, or high, medium, low, background.",
 )
-@click.option("--feature", metavar="NAME", default="", help="Tasks of this slot pool.")
-@click.option("--tag", metavar="NAME", default="", help="Tasks with this tag.")
+@click.option("--feature", metavar="NAME", callback=refuse_empty, help="Tasks of this slot pool.")
+@click.option("--label", metavar="NAME", callback=refuse_empty, help="Tasks for workers with this label.")
+@click.option("--tag", metavar="NAME", callback=refuse_empty, help="Tasks with this tag.")
 @click.option(
-    "--since", metavar="TIME", default="", help="Tasks that changed since then: 2d, 18:30 or a date."
+    "--since",
+    metavar="TIME",
+    callback=refuse_empty,
+    help="Tasks that changed since then: 2d, 18:30 or a date.",
 )
 @click.option("--archived", is_flag=True, help="Archived tasks instead of the others.")
 @click.option(
@@ -80,6 +81,7 @@ def command(
     statuses: tuple[str, ...],
     priority: str | None,
     feature: str,
+    label: str,
     tag: str,
     since: str,
     archived: bool,
@@ -90,8 +92,8 @@ def command(
 ) -> None:
     """List the tasks with their status, tokens, cost, and title or reason.
 
-    TEXT selects tasks by a part of their title or id. What needs you comes first. In a terminal the list has
-    pages of 50 tasks.
+    TEXT selects tasks by a part of their title or id. What needs you comes first: questions, reviews and
+    failures, each by priority and then by waiting time. In a terminal the list has pages of 50 tasks.
     """
     given: dict[StatusFlag, bool] = {"needs_you": needs_you, "running": running, "failed": failed}
     wanted = StatusFilter(
@@ -100,6 +102,7 @@ def command(
         since=since,
         priority=to_priority(priority or ""),
         feature=feature,
+        label=label,
         tag=tag,
         text=text,
         archived=archived,
@@ -116,27 +119,25 @@ def command(
 
 
 def _print_status(project: Project, now: float, wanted: StatusFilter, number: int, size: int | None) -> None:
-    views, runs = project.tasks(archived=wanted.archived), list_active_runs(project.layout)
-    found = sort_for_reading(filter_tasks(project, views, wanted))
-    page = cut_page(found, number, size)
+    page, runs = read_status_page(project, wanted, number, size), list_active_runs(project.layout)
     is_plain = not wanted.is_active and not wanted.archived
-    step = find_next_step(project, found, runs, now) if is_plain and sys.stdout.isatty() else ""
-    forecast = forecast_views(project, views, os.environ, now, is_active=bool(runs)) if is_plain else None
+    step = find_next_step(project, page.counts, runs, now) if is_plain and sys.stdout.isatty() else ""
+    forecast = forecast_queue(project, os.environ, now, is_active=bool(runs)) if is_plain else None
     limits = summarize(read_limits(os.environ, now).alerts, now)
     # `ostler status | head -1` prints nothing but lines of the table.
     is_header = sys.stdout.isatty() and bool(limits)
     if is_header:
         print_text(format_limits_line(limits) + "\n")
-    if not found:
-        print_text(_describe_empty(len(views), wanted))
+    if not page.total:
+        print_text(_describe_empty(page.known, wanted))
     else:
-        print_table(list(page.tasks))
-        print_text(format_summary(found, len(views)))
+        print_table(page.tasks, has_sections=sys.stdout.isatty())
+        print_text(format_summary(page.counts, page.known))
         if forecast is not None and forecast.is_known:
             print_text(wrap_hanging(to_one_line(f"Forecast: {forecast.text}."), len("Forecast: ")))
         for run in runs:
             print_text(f"Active run: process {run.pid}, since {format_timestamp(run.since)}.")
-        if page.count > 1:
+        if page.pages > 1:
             print_hint(_describe_page(page, wanted, size))
         if step:
             print_hint(f"\nNext: {step}")
@@ -152,11 +153,11 @@ def _describe_empty(total: int, wanted: StatusFilter) -> str:
     return 'No tasks yet.  Next: ostler new "Describe the task"'
 
 
-def _describe_page(page: Page, wanted: StatusFilter, limit: int | None) -> str:
+def _describe_page(page: StatusPage, wanted: StatusFilter, limit: int | None) -> str:
     same = " ".join(("ostler status", *_list_arguments(wanted)))
     size = f" --limit {limit}" if limit not in (None, _PAGE) else ""
-    following = page.number + 1 if page.number < page.count else 1
-    place = f"Page {page.number} of {page.count}."
+    following = page.number + 1 if page.number < page.pages else 1
+    place = f"Page {page.number} of {page.pages}."
     return f"{place}  Next: {same}{size} --page {following}   or   {same} --all"
 
 
@@ -164,7 +165,12 @@ def _list_arguments(wanted: StatusFilter) -> list[str]:
     """Return the arguments that select the same tasks."""
     import shlex  # noqa: PLC0415  (most lists have one page)
 
-    options = {"--priority": wanted.priority, "--feature": wanted.feature, "--tag": wanted.tag}
+    options = {
+        "--priority": wanted.priority,
+        "--feature": wanted.feature,
+        "--label": wanted.label,
+        "--tag": wanted.tag,
+    }
     pairs = [*options.items(), ("--since", wanted.since), *(("--status", one) for one in wanted.statuses)]
     flags = [f"--{flag.replace('_', '-')}" for flag in wanted.flags]
     values = [f"{name} {shlex.quote(value)}" for name, value in pairs if value]
@@ -186,52 +192,50 @@ def read_status(
     limit: int | None = None,
 ) -> dict[str, object]:
     """Return the tasks, the active runs, the accounts that are nearly used or closed, and the forecast."""
-    wanted = wanted or StatusFilter()
-    views, runs = project.tasks(archived=wanted.archived), list_active_runs(project.layout)
-    found = filter_tasks(project, views, wanted)
-    shown = cut_page(found, page or 1, limit or (_PAGE if page else None))
-    open_views = views if not wanted.archived else project.tasks()
+    wanted, runs = wanted or StatusFilter(), list_active_runs(project.layout)
+    shown = read_status_page(project, wanted, page or 1, limit or (_PAGE if page else None))
+    is_page = page or limit
+    tasks = shown.tasks if is_page else sorted(shown.tasks, key=lambda view: (view.created_at, view.id))
     return {
         "schema": "ostler.status/1",
-        "tasks": [task_json(view, attempts=False) for view in shown.tasks],
-        "total": len(found),
+        "tasks": [task_json(view, attempts=False) for view in tasks],
+        "total": shown.total,
         "page": shown.number,
-        "pages": shown.count,
+        "pages": shown.pages,
         "runs": runs,
         "limits": read_limits(os.environ, now).alerts,
-        "forecast": forecast_views(project, open_views, os.environ, now, is_active=bool(runs)),
+        "forecast": forecast_queue(project, os.environ, now, is_active=bool(runs)),
     }
 
 
-def find_next_step(project: Project, views: list[TaskView], runs: list[ActiveRun], now: float) -> str:
+def find_next_step(project: Project, counts: Mapping[str, int], runs: list[ActiveRun], now: float) -> str:
     """Return the step of the first task that waits for a person, or the command that runs ready tasks."""
-    waiting = next((view for view in views if group_of(view.status) == "needs_you"), None)
-    if waiting is not None:
-        return next_step(project.show(TaskId(waiting.id)))
-    ready = [view for view in views if view.status in EXECUTABLE]
-    if runs or not ready:
+    is_ready = any(counts.get(status) for status in EXECUTABLE)
+    listing = project.journal.listing
+    for need in ("question", "review") if is_ready else ("question", "review", "failed", "paused"):
+        if first := listing.inbox(need, None, 1):
+            return next_step(project.show(first[0].id))
+    if runs or not is_ready:
         return ""
-    until = _find_start(project, ready[:_MAX_ASKED], now)
+    until = _find_start(project, now)
     return "ostler run --all" + (f"   from {format_local_time(until, now)} on" if until else "")
 
 
-def _find_start(project: Project, views: list[TaskView], now: float) -> float | None:
-    """Return when the first of these tasks may start; None: now."""
+def _find_start(project: Project, now: float) -> float | None:
+    """Return when the first of the ready tasks may start; None: now."""
     starts: list[float] = []
-    for view in views:
-        is_new = view.status == TaskStatus.PENDING and not view.attempts
-        hold = find_start_hold(project, os.environ, TaskId(view.id), now) if is_new else None
+    for row in list_ready(project, _MAX_ASKED):
+        is_new = row.status == TaskStatus.PENDING and not project.journal.attempts(row.id)
+        hold = find_start_hold(project, os.environ, row.id, now) if is_new else None
         if hold is None:
             return None
         starts.append(hold.until)
-    return min(starts)
+    return min(starts, default=None)
 
 
-def format_summary(views: list[TaskView], total: int | None = None) -> str:
-    """Return the number of tasks by status; with a larger total, the tasks are a part of it."""
-    counts: dict[str, int] = {}
-    for view in views:
-        counts[view.status] = counts.get(view.status, 0) + 1
-    noun = "task" if (total or len(views)) == 1 else "tasks"
-    part = f"{len(views)} of {total}" if total is not None and total != len(views) else str(len(views))
+def format_summary(counts: Mapping[str, int], known: int | None = None) -> str:
+    """Return the number of tasks by status; with a larger known number, the tasks are a part of it."""
+    total = sum(counts.values())
+    noun = "task" if (known or total) == 1 else "tasks"
+    part = f"{total} of {known}" if known is not None and known != total else str(total)
     return f"\n{part} {noun}: " + ", ".join(f"{count} {status}" for status, count in counts.items())

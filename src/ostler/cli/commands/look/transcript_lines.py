@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ostler.clock import format_rfc3339
-from ostler.files.layout import Layout
 from ostler.model.ids import TaskId
+from ostler.project.artifacts.task_folder import LOGS, find_task_folder
+from ostler.project.project import Project
 from ostler.views.attempt_log import log_path, read_log
 from ostler.views.transcript import list_transcripts
 
@@ -18,8 +19,8 @@ _Attempt = tuple[str, int]  # task, number
 class TranscriptLines:
     """Yields what agents have written since the last call; secrets are redacted in the logs."""
 
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
+    def __init__(self, project: Project) -> None:
+        self._project = project
         self._running: dict[_Attempt, int] = {}  # with the offset in its log
 
     def read_before(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -39,7 +40,8 @@ class TranscriptLines:
 
     def _read(self, attempt: _Attempt, seq: int) -> Iterator[dict[str, Any]]:
         (task, number), offset = attempt, self._running[attempt]
-        found = (one for one in list_transcripts(self._layout.task(TaskId(task))) if one.number == number)
+        folder = find_task_folder(self._project, TaskId(task), *LOGS)
+        found = (one for one in list_transcripts(folder) if one.number == number)
         if (page := next(found, None)) is None:
             return  # it has not started to write, or its files were removed
         facts = {"seq": seq, "task_id": task, "phase": page.name.rpartition("-")[0], "number": number}

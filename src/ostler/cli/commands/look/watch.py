@@ -18,10 +18,10 @@ from ostler.cli.terminal.streams import ignore_closed_output
 @click.command("watch")
 @json_option
 def command(as_json: bool) -> int:
-    """Show all tasks live: those that need you, run, wait or have ended.
+    """Show all tasks live: questions, reviews and failures first, then those that run, wait or have ended.
 
-    Keys open a task's log or diff, and approve, reject, pause, resume, cancel or retry it; press ? for help.
-    It runs no tasks: use ostler run, worker or serve. Outside a terminal it prints the tasks once.
+    Keys open a task's review, log or diff, and approve, merge, send back, pause, resume, cancel or retry it;
+    press ? for help. It runs no tasks; use ostler run, worker or serve. Elsewhere it prints the tasks.
     """
     with open_project() as project:
         if as_json:

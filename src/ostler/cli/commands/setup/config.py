@@ -18,7 +18,7 @@ from ostler.config.find import find_root
 from ostler.config.load import Loaded, list_files, load_settings
 from ostler.config.show import as_json as settings_json
 from ostler.config.show import rows
-from ostler.errors import Problem, SettingsInvalid, UsageError
+from ostler.errors import OstlerError, Problem, SettingsInvalid, UsageError
 from ostler.files.layout import Layout
 from ostler.project.accept_settings import (
     PendingSettings,
@@ -39,6 +39,7 @@ from ostler.project.settings_files.change import (
 )
 from ostler.project.settings_files.draft import edit_settings_file, find_draft
 from ostler.project.settings_files.starter import create_settings_file, replace_settings_file
+from ostler.project.stores import find_store
 
 user_option = click.option("--user", is_flag=True, help="Use your own settings file, for all projects.")
 
@@ -240,11 +241,15 @@ def _print_open_tasks() -> None:
         lines = [f"still invalid: {line}" for line in error.mistakes]
         print_hint("\n".join((*lines, "Next: ostler config edit")))
         return
-    if not Layout(root).database.exists():
-        return
-    with open_project() as project:
-        if waiting := describe_unaccepted(project):
-            print_hint(waiting)
+    try:
+        if not find_store(Layout(root), os.environ).exists():
+            return
+        with open_project() as project:
+            waiting = describe_unaccepted(project)
+    except OstlerError as error:  # the setting is written, and may be what makes the server known
+        waiting = f"Whether open tasks use it is not known: {error.message}"
+    if waiting:
+        print_hint(waiting)
 
 
 def _flag(user: bool) -> str:

@@ -19,7 +19,7 @@ from ostler.executors.health import HealthState
 from ostler.executors.protocol import Capabilities
 from ostler.files.layout import Layout
 from ostler.project.agents.executors import ExecutorStatus, list_executors, probe_executors
-from ostler.store.queries.last_calls import read_last_calls
+from ostler.project.stores import find_store
 from ostler.views.last_call import describe_last_call, last_call_json
 
 _COLOURS = {HealthState.HEALTHY: "green", HealthState.NOT_FOUND: "dim"}
@@ -32,7 +32,7 @@ def command(as_json: bool) -> None:
     here = Path.cwd()
     root = find_root(here, os.environ) or here
     entries = probe_executors(list_executors(load_settings(root, os.environ, {}).settings))
-    last_calls, now = read_last_calls(Layout(root).database).by_executor, SystemClock.now()
+    last_calls, now = find_store(Layout(root), os.environ).read_last_calls().by_executor, SystemClock.now()
     entries = [replace(entry, last_call=last_calls.get(entry.name)) for entry in entries]
     if as_json:
         listed = [{**to_builtins(entry), "last_call": last_call_json(entry.last_call)} for entry in entries]

@@ -16,11 +16,12 @@ from ostler.executors.discover import CLAUDE
 from ostler.executors.health import HealthState, LoginStatus
 from ostler.executors.survey import SurveyedAgent, survey_installed
 from ostler.files.atomic import write_atomic
+from ostler.files.disk import require_utf8
 from ostler.files.layout import Layout
 from ostler.git.refs import find_base
 from ostler.project.inspection.detect_checks import DetectedCommand, detect_test_command
 from ostler.project.project import Project
-from ostler.store.opening import require_utf8
+from ostler.project.registry.known_projects import remember_project
 
 _LOGIN = {LoginStatus.YES: ", logged in", LoginStatus.NO: ", not logged in", LoginStatus.UNKNOWN: ""}
 
@@ -42,6 +43,7 @@ def command(as_json: bool) -> None:
         text = starter_config(name, tests.command, tests.link) if tests else starter_config(name)
         write_atomic(settings, text.encode(), mode=0o644)
     with open_project(create=True) as project:
+        remember_project(project.layout.root, os.environ)
         executor = project.settings.run.executor
         if as_json:
             _print_json(project, executor, agents, fresh, tests)

@@ -15,6 +15,7 @@ from ostler.cli.terminal.text import format_count
 from ostler.config.find import find_root
 from ostler.errors import CODES, Code, UsageError
 from ostler.files.layout import Layout
+from ostler.project.stores import find_store, require_file
 
 if TYPE_CHECKING:
     from ostler.project.recovery.rebuild import Rebuilt
@@ -121,4 +122,6 @@ def _find_layout() -> Layout:
     root = find_root(Path.cwd(), os.environ)
     if root is None:
         raise UsageError(f"no Ostler project in {Path.cwd()} or above it", "create one: ostler init")
-    return Layout(root)
+    layout = Layout(root)
+    require_file(find_store(layout, os.environ))
+    return layout

@@ -27,8 +27,6 @@ from ostler.project.agents.retry_budget import describe_retry_budget
 from ostler.project.preflight import check_executors
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts
-from ostler.store.queries.last_calls import read_last_calls
-from ostler.store.sqlite_ledger import SqliteLedger
 from ostler.views.last_call import describe_last_call
 from ostler.views.limits import WindowView, view_limits
 from ostler.views.models import (
@@ -78,9 +76,9 @@ def _load_views(project: Project, now: float) -> list[ModelView]:
     # A task without role, model or executor may use every model.
     pool = find_models(project, Task("", role=""))
     refused = check_executors(project, {config.executor for config in pool.models})
-    last_calls = read_last_calls(project.layout.database).by_model
+    last_calls = project.store.read_last_calls().by_model
     with (
-        closing(SqliteLedger(project.layout.database)) as ledger,
+        closing(project.store.open_ledger()) as ledger,
         closing(open_accounts(os.environ, print_hint)) as accounts,
     ):
         limits, stop_at = accounts.limits(now), stop_threshold(project.settings.limits)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ostler.cli.options import json_option, open_project
-from ostler.cli.terminal.editor import edit_text
+from ostler.cli.terminal.editor import edit_kept, hold_text, read_kept_text
 from ostler.cli.terminal.output import print_hint, print_json
 from ostler.errors import OstlerError, UsageError
 from ostler.files.atomic import write_projection
@@ -28,8 +28,8 @@ from ostler.views.next_step import next_step
 from ostler.views.task import TaskView
 from ostler.views.task import as_json as task_json
 
-# In the task's directory: a text that was refused, and the text of the task that it started from.
-_DRAFT, _DRAFT_BASE = "draft.md", "draft-base.md"
+# In the task's directory: a text that is not saved yet, and the text of the task that it started from.
+_DRAFT, _DRAFT_BASE, _LOCK = "draft.md", "draft-base.md", "draft.lock"
 
 
 @click.command("edit")
@@ -116,28 +116,30 @@ def command(
 
 
 def _edit_in_editor(project: Project, task: TaskId) -> TaskView:
-    """Open the task, or the draft that was refused before; a text that is refused is kept as a draft."""
+    """Open the task, or the draft that was not saved; a text that is refused is kept as a draft."""
     record_file_edit(project, task)
-    draft, base = (project.layout.task(task) / name for name in (_DRAFT, _DRAFT_BASE))
-    kept, before = _read(draft), write_task(project.task(task))
-    if kept:
-        # What the draft did not change keeps the values that it has now.
-        before = _read(base) or before
-        shown = project.layout.shown_task(task) / _DRAFT
-        print_hint(f"Continuing with the text that was refused; delete {shown} to start from the task.")
-    text = edit_text(kept or before, f"{task}.md")
-    try:
-        view = record_edit(project, task, find_changed_fields(text, before, f"{task}.md"), "editor")
-    except NothingChanged:
-        _delete(draft, base)
-        raise
-    except OstlerError as error:
+    folder, command = project.layout.task(task), f"ostler edit {task}"
+    draft, base = folder / _DRAFT, folder / _DRAFT_BASE
+    with hold_text(folder / _LOCK, command):
+        kept, before = read_kept_text(draft), write_task(project.task(task))
+        if kept:
+            # What the draft did not change keeps the values that it has now.
+            before = read_kept_text(base) or before
+            shown = project.layout.shown_task(task) / _DRAFT
+            print_hint(f"Continuing with the text that was not saved; delete {shown} to start from the task.")
         write_projection(base, before.encode())
-        write_projection(draft, redact_text(text).encode())
-        hint = f"your text is kept; correct it: ostler edit {task}"
-        raise UsageError(error.message, hint) from None
-    _delete(draft, base)
-    return view
+        text = edit_kept(draft, kept or before, command)
+        try:
+            view = record_edit(project, task, find_changed_fields(text, before, f"{task}.md"), "editor")
+        except NothingChanged:
+            _delete(draft, base)
+            raise
+        except OstlerError as error:
+            write_projection(draft, redact_text(text).encode())
+            hint = f"your text is kept; correct it: {command}"
+            raise UsageError(error.message, hint) from None
+        _delete(draft, base)
+        return view
 
 
 def _delete(*paths: Path) -> None:
@@ -145,14 +147,7 @@ def _delete(*paths: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text("utf-8", "replace")
-    except FileNotFoundError:
-        return ""
-
-
 def _validate_budget(usd: float | None) -> float | None:
     if usd is not None and not 0 <= usd <= 1e12:
-        raise UsageError(f"invalid --budget-usd {usd:g}: expected 0 or more", "use 0 for no limit")
+        raise UsageError(f"invalid --budget-usd {usd:g}: expected 0 or more", "use 0 for no budget")
     return usd

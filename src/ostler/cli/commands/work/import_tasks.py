@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from ostler.cli.terminal.text import format_table, to_one_line
 from ostler.errors import UsageError
 from ostler.model.notice import Notice, SourceUpdateFailed
 from ostler.project.project import Project
+from ostler.project.registry.known_projects import remember_project
 from ostler.project.tasks.imports import Imported, import_tasks
 from ostler.project.tasks.write_back import retry_source_updates
 from ostler.sources.checklist_file import read_checklist
@@ -37,7 +39,9 @@ from ostler.sources.origin import BoxOrigin, IssueOrigin
     metavar="LABEL",
     help="Import each open issue with this label; Ostler comments when its task completes.",
 )
-@click.option("--issue", type=int, metavar="N", help="With --github: import only this issue.")
+@click.option(
+    "--issue", type=click.IntRange(min=1), metavar="N", help="With --github: import only this issue."
+)
 @click.option(
     "--repo",
     "repository",
@@ -73,6 +77,7 @@ def command(
         found += read_checklist(Path(checklist), root) if checklist is not None else []
         found += _list_issues(project, label, repository, issue) if label is not None else []
         imported = import_tasks(project, found, mistakes)
+        remember_project(project.layout.root, os.environ)
         updates = retry_source_updates(project, BoxOrigin) if checklist is not None else []
         updates += retry_source_updates(project, IssueOrigin) if label is not None else []
     if as_json:

@@ -21,6 +21,7 @@ from ostler.project.agents.inside_sandbox import InsideSandbox, find_inside_sand
 from ostler.project.decisions.moments import parse_start
 from ostler.project.preflight import check_new
 from ostler.project.project import Project
+from ostler.project.registry.known_projects import remember_project
 from ostler.secrets.redact import redact_struct
 from ostler.views.next_step import next_step
 from ostler.views.task import as_json as task_json
@@ -75,6 +76,7 @@ _REDACTED = (
 @click.option("--not-before", metavar="TIME", help="Earliest start: 18:30, 2030-01-31 or 2030-01-31T18:30Z.")
 @click.option("--phases", metavar="NAMES", help="Phases, separated by commas.  [default: from the weight]")
 @click.option("--feature", metavar="NAME", default="", help="The slot pool to run in.")
+@click.option("--label", metavar="NAME", default="", help="Only workers with this label run it.")
 @click.option("--budget-usd", metavar="USD", type=float, help="The maximum cost in US dollars.")
 @click.option(
     "--timeout",
@@ -114,6 +116,7 @@ def command(
     not_before: str | None,
     phases: str | None,
     feature: str,
+    label: str,
     budget_usd: float | None,
     timeout_seconds: float | None,
     max_retries: int | None,
@@ -128,6 +131,7 @@ def command(
     options = {
         "phases": _read_phases(phases),
         "feature": feature,
+        "label": label,
         "weight": weight,
         "priority": priority,
         "role": role,
@@ -161,6 +165,7 @@ def command(
     with open_project(create=True) as project:
         warnings = check_new(project, task)
         added = add_task(project, task, include_changes)
+        remember_project(project.layout.root, os.environ)
         print_warnings(warnings)
         if as_json:
             print_json(task_json(project.show(added.id)))
@@ -222,5 +227,5 @@ def add_task(project: Project, task: Task, include_changes: bool) -> Task:
 
 def validate_budget(usd: float | None) -> float | None:
     if usd is not None and not (usd > 0 and isfinite(usd)):
-        raise UsageError(f"invalid --budget-usd {usd:g}: expected more than 0", "omit it for no limit")
+        raise UsageError(f"invalid --budget-usd {usd:g}: expected more than 0", "omit it for no budget")
     return usd

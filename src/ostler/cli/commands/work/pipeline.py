@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -29,6 +30,7 @@ from ostler.project.pipelines.runs import (
 )
 from ostler.project.preflight import check_ready
 from ostler.project.project import Project
+from ostler.project.registry.known_projects import remember_project
 from ostler.views.pipeline import PipelineView, StepView, view_run
 
 _DONE = (TaskStatus.COMPLETED, TaskStatus.APPROVED)
@@ -71,6 +73,7 @@ def run(
         if not later:
             print_warnings(check_ready(project, plan_run(project, pipeline)[1]))
         name, tasks = start_run(project, pipeline)
+        remember_project(project.layout.root, os.environ)
         if later:
             _print_later(name, tasks, as_json)
             return 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import time
-from contextlib import AbstractContextManager
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -16,13 +16,14 @@ from ostler.cli.breaks import PROMPT, check_phases, parse_breakpoint
 from ostler.cli.commands.work.new import add_task
 from ostler.cli.detach import READY_OPTION, notify_when_ready, reject_interactive, run_detached
 from ostler.cli.options import JOBS, json_option, open_project
-from ostler.cli.signals import SignalHandler, StoppableRun
+from ostler.cli.signals import SignalHandler, stop_run
 from ostler.cli.task_input import read_task
 from ostler.cli.terminal.confinement import print_unconfined
 from ostler.cli.terminal.not_started import has_held
 from ostler.cli.terminal.output import print_hint, print_text
 from ostler.cli.terminal.problems import print_warnings
-from ostler.cli.terminal.progress import Progress, open_progress
+from ostler.cli.terminal.progress import open_progress
+from ostler.cli.terminal.show_run import find_deferred, show_progress
 from ostler.cli.terminal.streams import ignore_closed_output
 from ostler.clock import SystemClock
 from ostler.errors import Code, OstlerError, UsageError
@@ -31,18 +32,23 @@ from ostler.model.outcome import Outcome, combine_exit_codes, combine_with_holds
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import WEIGHTS, Task, Weight
 from ostler.process.detached import keep_descriptor_private
+from ostler.process.forker_client import shared_forker
 from ostler.process.orphans import become_subreaper
 from ostler.project.active_runs import register_run
-from ostler.project.ostler import Ostler
-from ostler.project.preflight import check_ready, find_ready_tasks, list_due_tasks, require_startable
+from ostler.project.preflight import (
+    check_ready,
+    find_ready_tasks,
+    is_cluster,
+    list_due_tasks,
+    require_startable,
+)
 from ostler.project.project import Project
+from ostler.project.registry.known_projects import remember_project
 from ostler.project.review_timeouts import apply_review_timeouts
-from ostler.views.feed import feed_json
 
 if TYPE_CHECKING:
     from ostler.cli.terminal.stepper import Stepper
 
-# Modules that only some runs need are imported where they are used, so that the first agent starts sooner.
 _TITLE_COLUMNS = 72
 
 
@@ -127,12 +133,13 @@ def command(
 
     Ctrl-C stops the agents and keeps all work; press it again to stop at once.
     """
+    is_new = prompt is not None or file is not None
     _require_one(
         {"task ids": bool(tasks), "--all": everything, "-p": prompt is not None, "-f": file is not None}
     )
-    if changed is not None and prompt is None and file is None:
+    if changed is not None and not is_new:
         raise UsageError("--changed needs -p or -f", 'ostler run --changed -p "Review this change"')
-    if include_changes and prompt is None and file is None:
+    if include_changes and not is_new:
         raise UsageError("--include-changes needs -p or -f", "ostler new TITLE --include-changes")
     if ready_descriptor is not None:
         keep_descriptor_private(ready_descriptor)
@@ -145,10 +152,15 @@ def command(
         "run.model": model,
         "phases.profile": profile,
     }
-    is_new = prompt is not None or file is not None
     with open_project({key: value for key, value in flags.items() if value}, create=is_new) as project:
+        _prepare_engine(
+            project,
+            {"--jobs": jobs, "--fail-fast": fail_fast, "--step": step, "--break": breaks}
+            | ({} if is_new else {"--model": model, "--executor": executor}),
+            spawns=not (dry_run or detach),
+        )
         if is_new:
-            task = _make_task(prompt, file, weight)
+            task = _set_agent(project, _make_task(prompt, file, weight), executor, model)
             if changed is not None:
                 since, task = _add_changed_files(project, task, changed)
                 if task is None:
@@ -163,7 +175,7 @@ def command(
         else:
             if (model or executor) and not dry_run:
                 _override_agents(project, [project.resolve(task) for task in tasks], model, executor)
-            task_ids, refused = _resolve_named(project, tasks) if tasks else _resolve_ready(project)
+            task_ids, refused = _resolve(project, tasks, follows=not detach and not dry_run)
             _warn_about_changes(project, task_ids)
             _warn_about_settings(project, task_ids)
             if dry_run:
@@ -171,7 +183,12 @@ def command(
             if stepper is not None:
                 named = [project.task(task) for task in task_ids]
                 check_phases(stepper.breakpoints, project, named or list_due_tasks(project, []))
+        remember_project(project.layout.root, os.environ)
         waits = sys.stdout.isatty() and not as_json if wait is None else wait
+        if is_cluster(project.settings):
+            return combine_with_refusal(
+                _run_on_workers(project, task_ids, as_json, waits, detach, is_new), refused
+            )
         if detach:
             options = {"--jobs": jobs, "--executor": executor, "--model": model, "--profile": profile}
             switches = {"--wait": waits, "--no-wait": not waits, "--fail-fast": fail_fast}
@@ -185,6 +202,29 @@ def command(
             if is_new and error.code in (Code.CONFIG_INVALID, Code.AUTH_FAILED):
                 error.hint = f"correct it, then: ostler run {task_ids[0]}"
             raise
+
+
+def _prepare_engine(project: Project, options: Mapping[str, object], *, spawns: bool) -> None:
+    """Start the forker for local agents, or raise UsageError for an option that only a local run has."""
+    if not is_cluster(project.settings):
+        if spawns:  # it starts while the modules of a run are imported
+            shared_forker().prepare_keeper()
+    elif given := [name for name, value in options.items() if value]:
+        message = f'{given[0]} has no effect with engine.kind = "temporal": workers run the tasks'
+        raise UsageError(message, f"omit {given[0]}")
+
+
+def _set_agent(project: Project, task: Task, executor: str | None, model: str | None) -> Task:
+    """Record the agent of the options with a new task of a cluster, whose workers do not have them."""
+    if not is_cluster(project.settings):
+        return task
+    return replace(task, executor=executor or task.executor, model=model or task.model)
+
+
+def _run_on_workers(project: Project, task_ids: list[TaskId], *how: bool) -> int:
+    from ostler.cli.commands.work.run_in_cluster import run_on_workers  # noqa: PLC0415
+
+    return run_on_workers(project, task_ids, *how)
 
 
 def _require_one(ways: dict[str, bool]) -> None:
@@ -278,12 +318,19 @@ def _resolve_ready(project: Project) -> tuple[list[TaskId], bool]:
     return (found.ready, True) if found.refused else ([], False)
 
 
-def _resolve_named(project: Project, tasks: tuple[str, ...]) -> tuple[list[TaskId], bool]:
-    """Return the named tasks; raises UsageError for a task that must be retried first."""
+def _resolve(project: Project, tasks: tuple[str, ...], *, follows: bool) -> tuple[list[TaskId], bool]:
+    """Return the named tasks, or the ready ones; raises UsageError for a task that must be retried first.
+
+    A run that follows workers shows its end instead: they may be faster than this command.
+    """
+    if not tasks:
+        return _resolve_ready(project)
     found = [project.resolve(task) for task in tasks]
+    shows_end = follows and is_cluster(project.settings)
     for task in found:
         status = project.show(task).status
-        if status in TERMINAL and status not in (TaskStatus.COMPLETED, TaskStatus.APPROVED):
+        is_over = status in TERMINAL and status not in (TaskStatus.COMPLETED, TaskStatus.APPROVED)
+        if is_over and not shows_end:
             raise UsageError(f"{task} is {status}", f"ostler retry {task}   makes it pending again")
         require_startable(project, task, found)
     print_warnings(check_ready(project, list_due_tasks(project, found)))
@@ -301,16 +348,25 @@ async def run_tasks(
     ready_descriptor: int | None = None,
     jobs: int | None = None,
 ) -> int:
-    """Run these tasks, or all ready ones for an empty list, with progress; return the exit code."""
+    """Run these tasks, or all ready ones for an empty list, with progress; return the exit code.
+
+    In a cluster its workers run them.
+    """
+    if is_cluster(project.settings):
+        from ostler.cli.commands.work.run_in_cluster import run_in_cluster  # noqa: PLC0415
+
+        return await run_in_cluster(project, task_ids, as_json, wait, print_summary=print_summary)
+    from ostler.project.ostler import Ostler  # noqa: PLC0415  (imported while the forker starts)
+
     become_subreaper()
     ignore_closed_output()
     ostler = Ostler(project, os.environ, stepper, print_message=print_hint)
-    signals = SignalHandler(ostler, stepper)
+    signals = SignalHandler(partial(stop_run, ostler), stepper)
     try:
         work = asyncio.create_task(
             ostler.run_all(task_ids or None, jobs, wait=wait, fail_fast=fail_fast, details=False)
         )
-        deferred = _find_deferred(project, task_ids) if wait else {}
+        deferred = find_deferred(project, task_ids) if wait else {}
         screen = open_progress(as_json, deferred, project.layout, live=stepper is None)
         screen = screen if ready_descriptor is None else notify_when_ready(screen, ready_descriptor)
         with register_run(project.layout):
@@ -335,43 +391,3 @@ async def run_tasks(
 
 def _is_interrupted(outcomes: list[Outcome]) -> bool:
     return not outcomes or any(outcome.exit == 130 for outcome in outcomes)
-
-
-async def show_progress(
-    ostler: StoppableRun,
-    work: asyncio.Task[list[Outcome]],
-    screen: AbstractContextManager[Progress],
-    stepper: Stepper | None,
-) -> list[Outcome]:
-    """Show progress until the run ends; stop the run when progress cannot be shown any more."""
-    after = ostler.project.journal.position()
-    try:
-        with screen as progress:
-            while not work.done():
-                await asyncio.wait({work}, timeout=0.1)
-                if stepper is None or not stepper.asking:
-                    after = _show_feed(ostler.project, after, progress)
-                    progress.tick(time.time())
-            if work.exception() is None:
-                await ostler.flush()
-            _show_feed(ostler.project, after, progress)
-    finally:
-        ostler.stop()
-        await asyncio.gather(work, return_exceptions=True)
-    return work.result()
-
-
-def _find_deferred(project: Project, task_ids: list[TaskId]) -> dict[str, float]:
-    """Return the deferred tasks of this run and when each is due."""
-    due = {
-        row.id: row.resumes_at for row in project.journal.open_rows() if not task_ids or row.id in task_ids
-    }
-    return {task: at for task, at in due.items() if at is not None and at > time.time()}
-
-
-def _show_feed(project: Project, after: int, progress: Progress) -> int:
-    while lines := project.feed(after, None):
-        for line in lines:
-            progress.handle(feed_json(line), line.at)
-        after = lines[-1].position
-    return after

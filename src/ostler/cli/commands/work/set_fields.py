@@ -39,11 +39,12 @@ def command(task: str, values: tuple[str, ...], as_json: bool) -> None:
 
     \b
     Fields: title, body, priority, weight, executor, model, tier, budget_usd, timeout_seconds,
-            max_retries, after, tags, not_before, role, phases, feature
+            max_retries, after, tags, not_before, queue, role, phases, feature, label
     Lists are separated by commas; an empty value resets a field:
 
     \b
       ostler set fix-login-a1b2 priority=P0 model= after=one,two
+      ostler set fix-login-a1b2 queue=first
     """
     with open_project() as project:
         found = project.resolve(task)

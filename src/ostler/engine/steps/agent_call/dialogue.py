@@ -7,10 +7,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.engine.core.moves import checks_earlier_work
-from ostler.engine.steps.services import StepServices
+from ostler.engine.steps.agent_call.review import read_person_text
+from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.errors import Code
-from ostler.model.event import CallEnded, DecisionRecorded, TaskReopened
-from ostler.model.state import State
+from ostler.model.event import REVIEW_REQUEST, CallEnded, DecisionRecorded, TaskReopened
 from ostler.prompt.answer import NO_REASON
 from ostler.prompt.dialogue import Exchange
 
@@ -22,11 +22,11 @@ class Dialogue(Struct, frozen=True):
     feedback: tuple[tuple[int, str], ...] = ()  # on the current phase, without a question; seq and text
 
 
-def read_dialogue(state: State, services: StepServices) -> Dialogue:
+def read_dialogue(context: TaskContext, services: StepServices) -> Dialogue:
     """Return the questions with their answers, and the other texts of people about the current phase."""
     exchanges: list[Exchange] = []
     feedback: list[tuple[int, str]] = []
-    question = ""
+    question, state = "", context.state
     for record in services.journal.read(state.task):
         match record.event:
             case CallEnded() as call:
@@ -35,11 +35,15 @@ def read_dialogue(state: State, services: StepServices) -> Dialogue:
                     question = ""  # findings: the retry note has them
                 if call.phase != state.current.id:
                     feedback.clear()
-            case DecisionRecorded(verb="resume", text=text) if question and text.strip():
-                exchanges.append(Exchange(record.seq, question, text))
-                question = ""
-            case DecisionRecorded(verb="resume", text=text):
-                feedback.append((record.seq, text))
+            case DecisionRecorded(verb="resume" | "message") as resumed:
+                text = read_person_text(resumed, context, services)
+                if question and text.strip():
+                    exchanges.append(Exchange(record.seq, question, text))
+                    question = ""
+                else:
+                    feedback.append((record.seq, text))
+            case TaskReopened(by=by) if by == REVIEW_REQUEST:
+                feedback.clear()  # the retry note has the review
             case DecisionRecorded(verb="rewind", text=text) | TaskReopened(text=text):
                 feedback = [(record.seq, text)]
             case _:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container
 from functools import partial
-from hashlib import blake2b
 from itertools import count
 from pathlib import Path, PurePosixPath
 
@@ -24,11 +23,13 @@ from ostler.engine.steps.agent_call.provided_files import (
     provide_files,
     read_document_file,
 )
+from ostler.engine.steps.agent_call.review import has_review
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.worktree import working_directory
 from ostler.errors import Code, OstlerError, WarningCode
 from ostler.files.atomic import remove_temporary_files, write_atomic
 from ostler.files.beneath import exists_and_not_empty, read_beneath, write_beneath
+from ostler.files.document_versions import compute_version, keep_version
 from ostler.files.failpoint import reach
 from ostler.model.attempt import Attempt
 from ostler.model.event import CheckpointMade
@@ -45,6 +46,7 @@ from ostler.prompt.document import (
     build_revision_prompt,
     describe_optional_file,
 )
+from ostler.prompt.replies import strip_replies
 from ostler.prompt.skill_files import SkillFilesNote, describe_skill_files
 from ostler.prompt.template import find_template, render_template
 from ostler.prompt.variables import build_template_vars
@@ -70,6 +72,7 @@ class DocumentCallPrompt(Struct, frozen=True):
     )
     file: str = ""  # the name of the document that the agent writes itself; empty: the answer is the document
     template_source: str = ""  # empty: a skill is the prompt
+    has_review: bool = False  # the agent answers comments after its document
 
     @property
     def form(self) -> None:
@@ -92,7 +95,7 @@ class DocumentCallPrompt(Struct, frozen=True):
         if knows_task and self.answers:
             return build_answered_prompt(self.answers, self.file)
         if knows_task and self.feedback:
-            return build_revision_prompt(self.feedback, self.file)
+            return build_revision_prompt(self.feedback, self.file, has_review=self.has_review)
         return self.prompts.user_message
 
     async def fresh_prompt(self, executor: str, how: str, attempts: list[Attempt]) -> str:
@@ -107,7 +110,7 @@ def build_document_prompt(context: TaskContext, services: StepServices) -> Docum
     """
     task, root = context.task, services.layout.root
     skill, source = load_document_skill(task, root, services.settings)
-    dialogue = read_dialogue(context.state, services).exchanges
+    dialogue = read_dialogue(context, services).exchanges
     answered = bool(dialogue) and dialogue[-1].seq == context.state.feedback_seq
     feedback = "" if answered else _collect_feedback(context, services)
     read = read_inputs(task, root)
@@ -129,6 +132,7 @@ def build_document_prompt(context: TaskContext, services: StepServices) -> Docum
         str(directory / SKILL) if files.size else "",
         find_document_file(context, services),
         source,
+        has_review(task.id, services),
     )
 
 
@@ -136,7 +140,7 @@ def _build_prompts(
     skill: SkillContent, inputs: list[UpstreamOutput], context: TaskContext, services: StepServices
 ) -> tuple[DocumentPrompt, SkillFilesNote]:
     """Return the prompts, and the note about files of the skill that are not in them."""
-    revision = context.task.revision + context.state.phases[context.state.phase].retries
+    revision = context.task.revision + context.state.phases[context.state.phase].returns
     build = partial(
         build_prompt,
         skill,
@@ -204,6 +208,8 @@ def write_document(step: Checkpoint, context: TaskContext, services: StepService
     """Write the file of the agent, or its last answer, to the output path; repeating it changes nothing."""
     task_dir, root = services.layout.task(step.task), services.layout.root
     answer = _read_answer(context, services)
+    if has_review(step.task, services):
+        answer = strip_replies(answer)
     mark = read_document_mark(answer)
     if mark is not None and mark.kind == "blocked":
         # The phase was skipped after its writer had asked for something: there is no document.
@@ -213,11 +219,12 @@ def write_document(step: Checkpoint, context: TaskContext, services: StepService
     check_output(root, path, services.settings.documents)
     written = read_document_file(context, services)
     data = strip_final_mark(answer).encode("utf-8", "replace") if written is None else written
-    before, digest = _find_last_digest(context.state), _compute_digest(data)
+    before, digest = _find_last_digest(context.state), compute_version(data)
     reach("document.write")
     _keep_replaced_file(root, path, {before, digest}, task_dir)
     if (folder := (root / path).parent).is_dir():
         remove_temporary_files(folder)  # of a killed run
+    keep_version(task_dir, path, data)
     write_beneath(root, path, data)
     reach("document.written")
     redacted = (WarningCode.SECRETS_REDACTED,) if written is None and is_redacted(data) else ()
@@ -230,10 +237,6 @@ def _find_last_digest(state: State) -> str:
     return "" if state.output is None else state.tree
 
 
-def _compute_digest(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
-
-
 def _keep_replaced_file(root: Path, path: str, own: Container[str], task_dir: Path) -> None:
     """Keep a copy of the file that the document replaces, unless this task has written it.
 
@@ -242,7 +245,7 @@ def _keep_replaced_file(root: Path, path: str, own: Container[str], task_dir: Pa
     if not exists_and_not_empty(root, path):
         return
     before = read_beneath(root, path, LARGEST_FILE)
-    if _compute_digest(before) in own:
+    if compute_version(before) in own:
         return
     suffix = PurePosixPath(path).suffix
     for number in count(1):
@@ -256,6 +259,8 @@ def _keep_replaced_file(root: Path, path: str, own: Container[str], task_dir: Pa
 
 def _collect_feedback(context: TaskContext, services: StepServices) -> str:
     feedback, retry = read_feedback(context, services)
+    if retry is not None and retry.review:
+        return retry.review
     parts = [feedback, *((retry.reason, retry.output) if retry else ())]
     return "\n\n".join(part.strip() for part in parts if part.strip())
 
@@ -274,7 +279,8 @@ def _earlier_version(
             f"The previous version is the file {name} in your working directory. Its summary was:\n\n{answer}"
         )
         return (UpstreamOutput(name, "Previous output", text), review)
-    return (UpstreamOutput(context.state.answer, "Previous output", strip_final_mark(answer)), review)
+    document = strip_final_mark(strip_replies(answer))
+    return (UpstreamOutput(context.state.answer, "Previous output", document), review)
 
 
 def _read_answer(context: TaskContext, services: StepServices) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -11,10 +12,11 @@ from ostler.calls.attempts.session import round_of
 from ostler.engine.steps.services import StepServices
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.errors import OstlerError
-from ostler.git.commit.diff import list_changes, list_commits
 from ostler.model.attempt import Attempt
 from ostler.model.state import State
-from ostler.prompt.summary import WorkHistory
+
+if TYPE_CHECKING:
+    from ostler.prompt.summary import WorkHistory
 
 _COMMITS = 50  # more than the summary shows
 _PAGE_BYTES = 8000
@@ -22,6 +24,8 @@ _PAGE_BYTES = 8000
 
 def summarize_history(state: State, attempts: list[Attempt], services: StepServices) -> WorkHistory:
     """Return the attempts whose session the phase could continue, their changes, and the last answer."""
+    from ostler.prompt.summary import WorkHistory  # noqa: PLC0415  (imported on use)
+
     first, prefix = state.phases[state.phase].first_round, f"{state.task}/"
     own = tuple(one for one in attempts if one.step.startswith(prefix) and round_of(one) >= first)
     answers = [_read_attempt_file(attempt, ".answer.md", services) for attempt in own]
@@ -35,6 +39,8 @@ def summarize_history(state: State, attempts: list[Attempt], services: StepServi
 
 
 def _add_changes(work: WorkHistory, state: State, services: StepServices) -> WorkHistory:
+    from ostler.git.commit.diff import list_changes, list_commits  # noqa: PLC0415  (imported on use)
+
     worktree = find_worktree(state, services)
     if worktree is None:
         return work

@@ -11,22 +11,32 @@ from ostler.calls.request import AnswerFormat
 from ostler.engine.core.step import CallAgent
 from ostler.engine.steps.agent_call.dialogue import read_dialogue
 from ostler.engine.steps.agent_call.history import summarize_history
+from ostler.engine.steps.agent_call.review import read_person_text, read_review_text
 from ostler.engine.steps.gates.review_prompt import parse_review
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.workspaces.moved_sessions import has_moved
 from ostler.engine.steps.workspaces.shell import read_end
 from ostler.engine.steps.workspaces.worktree import working_directory
 from ostler.errors import Code
 from ostler.files.atomic import write_atomic
 from ostler.model.attempt import Attempt
-from ostler.model.event import CallEnded, DecisionRecorded, Event, GateDecided, StepFailed, TaskReopened
+from ostler.model.event import (
+    REVIEW_REQUEST,
+    CallEnded,
+    DecisionRecorded,
+    Event,
+    GateDecided,
+    StepFailed,
+    TaskReopened,
+)
 from ostler.model.state import BY_TIMEOUT, State
 from ostler.prompt.answer import ANSWER_SCHEMA_JSON, STRUCTURED_PHASES
-from ostler.prompt.builder import NO_CHANGES, CallHistory, build_prompt, describe_interruption
+from ostler.prompt.builder import NO_CHANGES, CallHistory, build_prompt, describe_interruption, describe_move
 from ostler.prompt.retry import Retry, format_retry_file, make_retry_file_name
 from ostler.prompt.role import find_agent, load_prompt
-from ostler.prompt.summary import summarize_work
 from ostler.prompt.template import Template, find_template
 from ostler.prompt.variables import EarlierResults, WorkingDirectory
+from ostler.secrets.redact import redact_bytes
 
 _OUTPUT_BYTES = 64_000  # from the end of a gate's output; its log has all of it
 
@@ -42,6 +52,7 @@ class CallPrompt(Struct, frozen=True):
     template: Template
     past: CallHistory
     structured: bool = False  # the answer has to match ANSWER_SCHEMA
+    moved: bool = False  # the last attempt ran on another machine
     system: str = ""
     model_system: str = ""  # the same for every executor
     skill_directory: str = ""
@@ -61,7 +72,9 @@ class CallPrompt(Struct, frozen=True):
 
     def prompt(self, knows_task: bool, how: str, summary: str = "") -> str:
         """Return the prompt; `how` describes how the previous attempt ended."""
-        note = describe_interruption(how, self.workspace) if how else ""
+        note = describe_move(how, self.workspace) if self.moved else ""
+        if how and not self.moved:
+            note = describe_interruption(how, self.workspace)
         past = replace(self.past, interruption=note, session_has_task=knows_task, summary=summary)
         text = build_prompt(
             self.context.task,
@@ -75,6 +88,8 @@ class CallPrompt(Struct, frozen=True):
 
     async def fresh_prompt(self, executor: str, how: str, attempts: list[Attempt]) -> str:
         """Return the prompt for a new session, with a summary of the work so far."""
+        from ostler.prompt.summary import summarize_work  # noqa: PLC0415  (imported on use)
+
         work = await run_in_thread(summarize_history, self.context.state, attempts, self.services)
         return self.prompt(False, how, summarize_work(work, executor) if work.attempts else "")
 
@@ -86,7 +101,7 @@ def build_call_prompt(
     state, root = context.state, services.layout.root
     target = services.settings.git.target or state.target
     feedback, retry = read_feedback(context, services)
-    dialogue = read_dialogue(state, services)
+    dialogue = read_dialogue(context, services)
     exchanges = dialogue.exchanges
     answered = bool(exchanges) and exchanges[-1].seq == state.feedback_seq
     past = CallHistory(
@@ -109,6 +124,7 @@ def build_call_prompt(
         role=load_prompt(find_agent(current_role(context), root), root),
         template=find_template(step.phase, state.current.prompt, services.settings.phases.prompts, root),
         past=past,
+        moved=has_moved(attempts, services),
     )
 
 
@@ -135,9 +151,12 @@ def read_feedback(context: TaskContext, services: StepServices) -> tuple[str, Re
     event = services.journal.read(state.task, state.feedback_seq - 1)[0].event
     task_dir = services.layout.task(state.task)
     if (failure := _retry_from_event(event, state, task_dir)) is not None:
+        if (review := read_review_text(event, context, services)) is not None:
+            return "", replace(failure, review=review)
         return "", _show_path(_keep_in_file(failure, task_dir, services), state, services)
     match event:
-        case DecisionRecorded(text=text) | TaskReopened(text=text):
+        case (DecisionRecorded() | TaskReopened()) as written:
+            text = read_person_text(written, context, services)
             last = _find_last_failure(state, task_dir, services) if state.retry_of else None
             return text, _show_path(
                 _keep_in_file(last, task_dir, services), state, services
@@ -153,7 +172,7 @@ def _keep_in_file(failure: Retry, task_dir: Path, services: StepServices) -> Ret
         return failure
     now, reason = services.clock.now(), failure.reason
     text = format_retry_file(failure.phase, failure.to, failure.attempt, now, reason, failure.output)
-    write_atomic(path, text.encode("utf-8", "replace"))
+    write_atomic(path, redact_bytes(text.encode("utf-8", "replace")))
     return replace(failure, path=str(path))
 
 
@@ -177,6 +196,8 @@ def _retry_from_event(event: Event | Raw, state: State, task_dir: Path) -> Retry
         case DecisionRecorded(verb="reject", text=text, by=by) if state.retry_of:
             reviewer = "A timeout" if by == BY_TIMEOUT else "A person"
             return replace(_build_retry(state, task_dir, text, ""), reviewer=reviewer)
+        case TaskReopened(by=by, text=text) if by == REVIEW_REQUEST and state.retry_of:
+            return replace(_build_retry(state, task_dir, text, ""), reviewer="A person")
         case StepFailed(code=Code.MERGE_CONFLICT, files=files) if state.retry_of:
             return _build_conflict_retry(state, files)
         case _:
@@ -193,9 +214,9 @@ def _find_last_failure(state: State, task_dir: Path, services: StepServices) -> 
 
 def _build_retry(state: State, task_dir: Path, reason: str, output: str) -> Retry:
     failed = next((one for one in state.phases if one.id == state.retry_of), state.phases[state.phase])
-    path = task_dir / make_retry_file_name(failed.id, failed.retries)
+    path = task_dir / make_retry_file_name(failed.id, failed.returns)
     to = state.retry_to or state.current.id
-    return Retry(failed.id, to, failed.retries, reason, output, str(path) if path.exists() else "")
+    return Retry(failed.id, to, failed.returns, reason, output, str(path) if path.exists() else "")
 
 
 def _build_review_retry(state: State, task_dir: Path, reason: str, output: str) -> Retry:
@@ -214,9 +235,9 @@ def _build_conflict_retry(state: State, files: tuple[str, ...]) -> Retry:
         f"{target} follow =======. Resolve the conflicts: keep the changes of {target}, keep what the task "
         "is for, and leave no conflict marker. Do not undo the merge"
     )
-    failed = state.phases[-1]
-    name = state.current.id if failed.id == state.current.id else "publish"
-    return Retry(name, state.current.id, failed.retries, reason, "\n".join(files))
+    failed, to = state.phases[-1], state.retry_to or state.current.id
+    name = to if failed.id == to else "publish"
+    return Retry(name, to, failed.returns, reason, "\n".join(files))
 
 
 def _collect_findings(state: State, task_dir: Path, attempts: list[Attempt]) -> EarlierResults:

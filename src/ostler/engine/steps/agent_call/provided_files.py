@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -19,9 +20,11 @@ from ostler.files.atomic import make_private_dir
 from ostler.files.beneath import read_beneath
 from ostler.files.disk import to_disk_error
 from ostler.git.worktree.trash import erase
-from ostler.skills.content import SkillContent
 from ostler.skills.outputs import is_always_answer, is_always_file
 from ostler.skills.working_directory import INPUTS, SKILL
+
+if TYPE_CHECKING:
+    from ostler.skills.content import SkillContent
 
 LARGEST_FILE = 100 * 1024 * 1024
 _DIRECTORY, _FILE, _PROGRAM = 0o555, 0o444, 0o555

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -33,6 +34,7 @@ class AgentState:
 
     def __init__(self, path: Path, context: TaskContext, services: StepServices) -> None:
         self.text = ""  # as written; another text is the agent's
+        self.began_ns: int | None = None  # when it was first written, by the clock of the worktree's files
         self._path = path
         self._context = context
         self._services = services
@@ -43,14 +45,17 @@ class AgentState:
             path.parent.unlink()
         if path.parent.name == _FOLDER:
             _remake_folder(path.parent)
-            write_projection(path.parent / _IGNORED, b"*\n")
+            _write_unless_equal(path.parent / _IGNORED, b"*\n")
         else:
             make_private_dir(path.parent)
         self.text = format_state_file(state)
         write_projection(path, self.text.encode())
+        self.began_ns = self.began_ns or path.lstat().st_ctime_ns
 
     def note_session(self, session_id: str) -> None:
         """Add the agent's session to state.yaml, and to the copy unless the agent has changed it."""
+        if session_id == self._context.state.session_id:
+            return  # both have it
         state = replace(self._context.state, session_id=session_id)
         write_state_file(state, self._services.layout)
         if _read(self._path) == self.text:
@@ -66,6 +71,19 @@ def _remake_folder(folder: Path) -> None:
         place = folder / name
         if place.is_dir() and not place.is_symlink():
             shutil.rmtree(place)
+
+
+def _write_unless_equal(path: Path, data: bytes) -> None:
+    """Write a small file that every call needs, unless it is there already."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        pass  # missing, or an agent has put something else in its place
+    else:
+        with os.fdopen(descriptor, "rb") as file:
+            if file.read(len(data) + 1) == data:
+                return
+    write_projection(path, data)
 
 
 def read_agent_state(path: Path, written: str) -> StateFileReport:

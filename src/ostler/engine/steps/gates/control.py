@@ -30,7 +30,7 @@ from ostler.git.repository import Repository
 from ostler.model.command import Exit
 from ostler.model.plan import MERGE
 from ostler.store.busy import RUN_WAIT_SECONDS
-from ostler.store.gate_controls import Acceptance, ControlClass, GateControl, GateControls
+from ostler.store.gate_controls import Acceptance, ControlClass, GateControl
 
 _MAX_SECONDS = 600.0
 _MAX_RATIO = 3.0  # of the time of the gate itself
@@ -167,14 +167,14 @@ def suffices(control: GateControl, key: str, limit: float) -> bool:
 def _read_known(
     key: str, limit: float, gate: PassedGate, services: StepServices
 ) -> tuple[GateControl | None, Acceptance | None]:
-    with GateControls(services.layout.database, RUN_WAIT_SECONDS) as store:
+    with services.store.open_gate_controls(wait_seconds=RUN_WAIT_SECONDS) as store:
         known = [one for one in store.controls() if suffices(one, key, limit)]
         # The last one: a control with a longer limit may have ended since.
         return (known[-1] if known else None), store.find_acceptance(gate.name, gate.command)
 
 
 def _record(control: GateControl, services: StepServices) -> None:
-    with GateControls(services.layout.database, RUN_WAIT_SECONDS) as store:
+    with services.store.open_gate_controls(wait_seconds=RUN_WAIT_SECONDS) as store:
         store.record(control)
 
 

@@ -9,8 +9,6 @@ from msgspec.structs import replace
 
 from ostler.config.settings import QualityCheck
 from ostler.engine.core.step import CheckGate
-from ostler.engine.steps.gates.command import evaluate_run
-from ostler.engine.steps.gates.reported_run import run_on_commit
 from ostler.engine.steps.gates.result import GateResult, gate_log_path
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.model.protection import Check
@@ -73,6 +71,9 @@ def name_checks(checks: Mapping[str, QualityCheck | Check]) -> tuple[str, ...]:
 async def _run_check(
     step: CheckGate, name: str, check: QualityCheck, context: TaskContext, services: StepServices
 ) -> GateResult:
+    from ostler.engine.steps.gates.command import evaluate_run  # noqa: PLC0415  (imported on use)
+    from ostler.engine.steps.gates.reported_run import run_on_commit  # noqa: PLC0415  (imported on use)
+
     assert step.sha is not None
     output = gate_log_path(step, context).replace(".log", f".check-{name}.log")
     log = services.layout.task(step.task) / output

@@ -21,6 +21,7 @@ from ostler.engine.steps.workspaces.shell import describe_failure, read_end
 from ostler.errors import CODES, Origin, OstlerError, WarningCode
 from ostler.files.atomic import remake_private_dir, write_atomic
 from ostler.git.commit.variant import commit_variant
+from ostler.secrets.redact import redact_bytes
 from ostler.views.gate_check import shorten_weakened
 
 _OUTPUT_BYTES = 200_000
@@ -49,7 +50,7 @@ async def add_weakened_checks(
     text = "\n".join((*lines, "", "Files that the task changed:", files, ""))
     path = recheck.gate.log.with_suffix(".weakened.txt")
     await run_in_thread(remake_private_dir, path.parent, services.layout.state)
-    await run_in_thread(write_atomic, path, text.encode("utf-8", "replace"))
+    await run_in_thread(write_atomic, path, redact_bytes(text.encode("utf-8", "replace")))
     reason = _describe(lines, path.name)
     assert result.check is not None
     warned = replace(

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -26,19 +27,17 @@ from ostler.files.atomic import make_private_dir
 from ostler.files.layout import Layout
 from ostler.files.state_folder import STATE, VIEW
 from ostler.git.discovery import discover_repository
-from ostler.git.private.importing import import_commits
 from ostler.git.private.private_git import BIN, GIT, INSIDE, GitMount, PrivateGit, create_private_git
 from ostler.git.private.unsandboxed import refuse_push_variables
 from ostler.git.repository import Repository, Worktree
 from ostler.git.run.command import query_git
 from ostler.git.worktree.trash import erase
 from ostler.git.worktree.work_trees import list_work_trees
-from ostler.sandbox.checkout import Checkout
-from ostler.sandbox.links.find import find_links
-from ostler.sandbox.links.hops import mount_hops
-from ostler.sandbox.links.link import list_directory
 from ostler.sandbox.mounts import Mount, Needs, plan_mounts, prepare_mount_points
 from ostler.skills.working_directory import INPUTS, SKILL
+
+if TYPE_CHECKING:
+    from ostler.sandbox.checkout import Checkout
 
 _REVIEWS = "reviews"  # in the directory of the task's sandbox
 
@@ -86,6 +85,8 @@ def _add_programs(folders: tuple[Path, ...], env: Mapping[str, str]) -> dict[str
 
 def _find_review_place(place: Path, key: str) -> Path:
     """Return the private files of one review; those of earlier reviews are deleted."""
+    from ostler.sandbox.links.link import list_directory  # noqa: PLC0415  (imported on use)
+
     name = blake2b(key.encode(), digest_size=8).hexdigest()
     for old in list_directory(place / _REVIEWS):
         if old.name != name:
@@ -116,6 +117,9 @@ def _open_worktree(
     services: StepServices,
 ) -> Generator[tuple[Mount, ...]]:
     """Mount the worktree over the user's checkout too, so that installed packages import the task's code."""
+    from ostler.sandbox.links.find import find_links  # noqa: PLC0415  (imported on use)
+    from ostler.sandbox.links.hops import mount_hops  # noqa: PLC0415  (imported on use)
+
     checkout = _locate(worktree, repository)
     environ = services.environ
     needs = Needs(
@@ -135,6 +139,8 @@ def _open_worktree(
 
 def _create_git(worktree: Worktree, place: Path) -> PrivateGit:
     """Create the git directory of the sandbox, after the commits of an interrupted attempt were imported."""
+    from ostler.git.private.importing import import_commits  # noqa: PLC0415  (imported on use)
+
     import_commits(place, worktree)
     return create_private_git(worktree.repository, place)
 
@@ -152,6 +158,8 @@ def _repeat_below(planned: tuple[Mount, ...], user: Path, path: Path) -> Generat
 
 
 def _locate(worktree: Worktree, repository: Repository) -> Checkout:
+    from ostler.sandbox.checkout import Checkout  # noqa: PLC0415  (imported on use)
+
     user, tree = Path(os.path.realpath(repository.work_tree)), Path(os.path.realpath(worktree.path))
     others = tuple(one for one in list_work_trees(repository) if one not in (user, tree))
     return Checkout(tree, user, repository.prefix, others)

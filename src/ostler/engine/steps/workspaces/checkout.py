@@ -13,16 +13,14 @@ from threading import Thread
 
 from ostler.engine.steps.progress import report_progress
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
-from ostler.engine.steps.workspaces.setup import WorkspaceSetup, setup_workspace
 from ostler.engine.steps.workspaces.shell import process_marker
 from ostler.errors import Code, OstlerError, PathEscape
 from ostler.files.atomic import make_private_dir, write_atomic
 from ostler.files.disk import to_disk_error
 from ostler.files.paths import open_beneath
 from ostler.git.repository import Repository
-from ostler.git.worktree.export import create_project_directory, export_commit
 from ostler.git.worktree.trash import TRASH, discard, empty_trash, empty_trash_later
-from ostler.git.worktree.worktree_pool import WorktreePool, forget_tree, park_tree, tidy_pool_later
+from ostler.git.worktree.worktree_pool import WorktreePool, find_pool, forget_tree, park_tree, tidy_pool_later
 from ostler.model.ids import TaskId
 from ostler.process.sweep import kill_marked_processes
 
@@ -40,6 +38,10 @@ async def check_out_commit(
     `isolated`: the setup runs like the command of a gate, so that both use the same paths.
     Raises OstlerError if it cannot be created. The checkout is removed in any case.
     """
+    # On use: every task removes its checkouts, and many have none.
+    from ostler.engine.steps.workspaces.setup import WorkspaceSetup, setup_workspace  # noqa: PLC0415
+    from ostler.git.worktree.export import create_project_directory  # noqa: PLC0415
+
     assert services.repository is not None
     await run_in_thread(_remove_leftovers, context, services)
     checkout = _find_temporary_directory(services) / f"ostler-gate-{os.urandom(8).hex()}"
@@ -90,6 +92,8 @@ def _make_checkout(
         / _RECORDS
         / _RECORD.replace("*", checkout.name.removeprefix("ostler-gate"))
     )
+    from ostler.git.worktree.export import export_commit  # noqa: PLC0415  (imported on use)
+
     make_private_dir(record.parent)
     # The record comes first, so that every checkout can be found after a crash.
     write_atomic(record, os.fsencode(checkout))
@@ -113,7 +117,7 @@ def _tree_path(checkout: Path, services: StepServices) -> Path:
 
 
 def _worktree_pool(services: StepServices) -> WorktreePool:
-    return WorktreePool(services.layout.worktrees, services.settings.git.warm_worktrees)
+    return find_pool(services.layout.worktrees, services.settings)
 
 
 def _find_temporary_directory(services: StepServices) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec.structs import replace
 
 from ostler.engine.steps.services import StepServices
@@ -9,14 +11,15 @@ from ostler.engine.steps.workspaces.base import choose_base, read_works
 from ostler.engine.steps.workspaces.work_in_progress import save_work_in_progress
 from ostler.engine.steps.workspaces.worktree import find_worktree
 from ostler.files.failpoint import reach
-from ostler.git.commit.snapshot import resolve_tree
 from ostler.git.identity import read_identity
 from ostler.git.names import format_files
-from ostler.git.publish.merge import MergeConflict
-from ostler.git.publish.rebase import move_to_base
+from ostler.git.refs import resolve_tree
 from ostler.git.stack import Work
 from ostler.model.event import TREE_PREFIX, TaskStarted
 from ostler.model.state import State
+
+if TYPE_CHECKING:
+    from ostler.git.publish.merge import MergeConflict
 
 
 def follow_predecessors(state: State, started: TaskStarted, services: StepServices) -> TaskStarted:
@@ -27,6 +30,9 @@ def follow_predecessors(state: State, started: TaskStarted, services: StepServic
     works = read_works(state, services)
     if services.repository is None or not _is_outdated(state, works):
         return started
+    from ostler.git.publish.merge import MergeConflict  # noqa: PLC0415  (imported on use)
+    from ostler.git.publish.rebase import move_to_base  # noqa: PLC0415  (imported on use)
+
     current = replace(state, worktree=started.worktree, branch=started.branch, base=started.base)
     worktree = find_worktree(current, services)
     assert worktree is not None
@@ -38,7 +44,7 @@ def follow_predecessors(state: State, started: TaskStarted, services: StepServic
     except MergeConflict as conflict:
         raise _describe_conflict(conflict, state, works, base.commit) from conflict
     reach("base.moved")
-    tree = resolve_tree(worktree, moved.tip)[:TREE_PREFIX]
+    tree = resolve_tree(worktree.repository, moved.tip)[:TREE_PREFIX]
     return replace(started, base=moved.base, predecessors=base.predecessors, commit=moved.tip, tree=tree)
 
 
@@ -50,6 +56,8 @@ def _is_outdated(state: State, works: tuple[Work, ...]) -> bool:
 def _describe_conflict(
     conflict: MergeConflict, state: State, works: tuple[Work, ...], base: str
 ) -> MergeConflict:
+    from ostler.git.publish.merge import MergeConflict  # noqa: PLC0415  (imported on use)
+
     names = ", ".join(work.task for work in works)
     message = f"{state.task} and the new work of {names} both changed {format_files(conflict.files)}"
     hint = (

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.calls.sandbox.file_refusals import create_sight, find_refusals
-from ostler.calls.sandbox.local_services import find_local_refusals
 from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, open_sandbox
-from ostler.calls.sandbox.workspace import Workspace
 from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.shell import ShellCommand, build_shell_environment, read_end, run_shell
 from ostler.model.command import Exit
@@ -19,6 +17,9 @@ from ostler.model.notice import AccessRefusedNotice
 from ostler.model.sandbox import Refusal, SandboxRecord, Tier, describe_refusal
 from ostler.sandbox.box.tiers import choose_tier
 from ostler.sandbox.launch import Launch
+
+if TYPE_CHECKING:
+    from ostler.calls.sandbox.workspace import Workspace
 
 _MOUNTING: tuple[Tier, ...] = ("bubblewrap", "docker", "podman")  # tiers that have files of their own
 _LOG_BYTES = 400_000
@@ -90,6 +91,9 @@ def describe_refusals(refusals: Iterable[Refusal]) -> str:
 
 def _read_refusals(shell: ShellCommand, workspace: Workspace, sandbox: OpenSandbox) -> tuple[Refusal, ...]:
     """Return the refusals that only the output of the command reports."""
+    from ostler.calls.sandbox.file_refusals import create_sight, find_refusals  # noqa: PLC0415  (imported on use)
+    from ostler.calls.sandbox.local_services import find_local_refusals  # noqa: PLC0415  (imported on use)
+
     if sandbox.box is None:
         return ()
     sight = create_sight(sandbox.box, workspace.records, agent=False)

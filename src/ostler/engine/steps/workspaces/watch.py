@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.configuration import describe_changes, find_pinned_tree, read_manifest
-from ostler.engine.steps.workspaces.left import show_path
 from ostler.errors import OstlerError, WarningCode
 from ostler.files.atomic import make_private_dir, write_atomic, write_projection
 from ostler.git.repository import Repository
@@ -48,7 +47,7 @@ def start_watch(context: TaskContext, services: StepServices) -> Watch | None:
         if earlier is not None:
             found = _compare_earlier(earlier, before, context, services)
             return Watch(services.repository, before, manifest, found)
-        make_private_dir(path.parent)
+        make_private_dir(path.parent, durable=False)
         write_projection(path, msgspec.json.encode(before))
     except (OstlerError, OSError):  # the steps that need the repository report it
         return None
@@ -111,6 +110,8 @@ def _restore_exclude(
     watch: Watch, after: RepositoryRecord, context: TaskContext, services: StepServices
 ) -> tuple[str, ...]:
     """Write the earlier patterns again: others would keep work of all tasks out of their commits."""
+    from ostler.engine.steps.workspaces.left import show_path  # noqa: PLC0415  (imported on use)
+
     before, now = watch.before.exclude, after.exclude
     if before == now or _was_refused(before, context, services):
         return ()

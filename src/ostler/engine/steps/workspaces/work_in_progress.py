@@ -5,22 +5,26 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ostler.engine.steps.services import StepServices
-from ostler.engine.steps.workspaces.agent_commits import take_agent_commits
+from ostler.engine.steps.workspaces.moved_sessions import save_sessions
+from ostler.engine.steps.workspaces.moving import push_work
 from ostler.engine.steps.workspaces.worktree import find_worktree, release_workspace
 from ostler.errors import Code, GitError, OstlerError
-from ostler.git.commit.checkpoint import create_checkpoint, rewind_branch
-from ostler.git.commit.diff import has_changed_since
 from ostler.git.commit.heads import read_heads
 from ostler.git.commit.trailers import build_message
 from ostler.git.identity import read_identity
-from ostler.git.publish.rebase import merge_with_conflict_markers
 from ostler.model.event import TaskStarted, WorkspaceReleased
 from ostler.model.state import State
 from ostler.model.status import TaskStatus
 
+_LAST_PUSH_SECONDS = 20.0  # a host that is stopped does not wait longer for the remote
+
 
 def save_work_in_progress(state: State, services: StepServices) -> str | None:
     """Commit uncommitted changes; return the commit, or None if there are none."""
+    from ostler.engine.steps.workspaces.agent_commits import take_agent_commits  # noqa: PLC0415  (imported on use)
+    from ostler.git.commit.checkpoint import create_checkpoint  # noqa: PLC0415  (imported on use)
+    from ostler.git.commit.diff import has_changed_since  # noqa: PLC0415  (imported on use)
+
     worktree = find_worktree(state, services)
     if worktree is None or not worktree.path.exists():
         return None
@@ -34,13 +38,29 @@ def save_work_in_progress(state: State, services: StepServices) -> str | None:
 
 
 def try_save_work_in_progress(state: State, services: StepServices) -> str:
-    """Commit uncommitted changes; return a warning if that fails: it must not keep a task from ending."""
+    """Commit uncommitted changes, and push them for other hosts.
+
+    Return a warning if that fails: it must not keep a task from ending.
+    """
     try:
         save_work_in_progress(state, services)
     except (OstlerError, OSError) as error:
         if isinstance(error, OstlerError) and error.code is Code.WORKTREE_LOST:
             return ""
-        return f"its work is in {state.worktree}, not committed: {_get_reason(error)}"
+        return f"its work is in {_describe_place(state, services)}, not committed: {_get_reason(error)}"
+    return _try_push_work(state, services)
+
+
+def _try_push_work(state: State, services: StepServices) -> str:
+    """Push the work for other hosts; return a warning if that fails."""
+    if services.mover is None:
+        return ""
+    save_sessions(state, services)
+    try:
+        push_work(state, services, _LAST_PUSH_SECONDS)
+    except OstlerError as error:
+        where = _describe_place(state, services)
+        return f"no other host can continue its last changes, which are in {where}: {error.message}"
     return ""
 
 
@@ -53,15 +73,22 @@ def try_release_workspace(state: State, services: StepServices) -> WorkspaceRele
         if state.status is TaskStatus.COMPLETED and state.reset_to is not None:
             # A cancelled merge had rebased the branch.
             rewind_workspace(state, TaskStarted(state.worktree, state.branch, state.base), services)
+            _try_push_work(state, services)
         return release_workspace(state, services)
     except (OstlerError, OSError) as error:
-        return keep_workspace(state, _get_reason(error))
+        return keep_workspace(state, _get_reason(error), services)
 
 
-def keep_workspace(state: State, reason: str) -> WorkspaceReleased:
+def keep_workspace(state: State, reason: str, services: StepServices) -> WorkspaceReleased:
     """Return the event for a workspace that could not be released; the warning names its path."""
-    where = f"its worktree {state.worktree}" if state.worktree else "its workspace"
-    return WorkspaceReleased(kept=True, warning=f"{where} is kept: {reason}")
+    warning = f"{_describe_place(state, services)} is kept: {reason}"
+    return WorkspaceReleased(kept=True, warning=warning)
+
+
+def _describe_place(state: State, services: StepServices) -> str:
+    if state.worktree is None:
+        return "its workspace"
+    return f"its worktree {services.layout.worktree_of_record(state.worktree)}"
 
 
 def _get_reason(error: OstlerError | OSError) -> str:
@@ -70,22 +97,36 @@ def _get_reason(error: OstlerError | OSError) -> str:
 
 def rewind_workspace(state: State, started: TaskStarted, services: StepServices) -> None:
     """Reset the branch to the start of the phase; later commits are kept under a ref."""
-    current = _with_workspace(state, started)
-    worktree = find_worktree(current, services)
-    if worktree is None or state.reset_to is None:
+    if state.reset_to is not None:
+        kept_as = f"refs/ostler/rewound/{state.task}/{state.round}"
+        _reset_workspace(with_workspace(state, started), state.reset_to, kept_as, services)
+
+
+def continue_from(commit: str, state: State, started: TaskStarted, services: StepServices) -> None:
+    """Reset the branch to the work of the last host; what an earlier run left here is kept under a ref."""
+    kept_as = f"refs/ostler/overtaken/{state.task}/{state.claims}"
+    _reset_workspace(with_workspace(state, started), commit, kept_as, services)
+
+
+def _reset_workspace(state: State, commit: str, kept_as: str, services: StepServices) -> None:
+    from ostler.git.commit.checkpoint import rewind_branch  # noqa: PLC0415  (imported on use)
+
+    worktree = find_worktree(state, services)
+    if worktree is None:
         return
     try:
-        save_work_in_progress(current, services)
+        save_work_in_progress(state, services)
     except GitError as error:
         if error.code is not Code.WORKTREE_LOST:
             raise
-    kept_as = f"refs/ostler/rewound/{state.task}/{state.round}"
-    rewind_branch(worktree, state.reset_to, kept_as, read_identity(worktree.repository))
+    rewind_branch(worktree, commit, kept_as, read_identity(worktree.repository))
 
 
 def merge_target(state: State, started: TaskStarted, commit: str, services: StepServices) -> TaskStarted:
     """Merge the target into the branch with conflict markers, so that an agent can solve them."""
-    current = _with_workspace(state, started)
+    from ostler.git.publish.rebase import merge_with_conflict_markers  # noqa: PLC0415  (imported on use)
+
+    current = with_workspace(state, started)
     worktree = find_worktree(current, services)
     if worktree is None:
         return started
@@ -99,5 +140,6 @@ def merge_target(state: State, started: TaskStarted, commit: str, services: Step
     return replace(started, base=commit)
 
 
-def _with_workspace(state: State, started: TaskStarted) -> State:
+def with_workspace(state: State, started: TaskStarted) -> State:
+    """Return the state with the workspace that was prepared."""
     return replace(state, worktree=started.worktree, branch=started.branch, base=started.base)

@@ -36,11 +36,19 @@ def is_index_variable(name: str) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in _VARIABLES)
 
 
-def assemble(found: Found, tools: Tools, seconds: float, monotonic: Callable[[], float]) -> Indexes:
+def assemble(
+    found: Found,
+    tools: Tools,
+    seconds: float,
+    monotonic: Callable[[], float],
+    *,
+    ask_again: bool = False,
+) -> Indexes:
     """Return hosts, directories, files and variables for a sandbox; asks the indexes for hosts of files."""
     notes = list(found.notes)
     local, remote = _split(found.indexes, notes)
-    learned = learn_all(remote, tools.environ, _list_certificates(found, tools), seconds, monotonic)
+    trusted = _list_certificates(found, tools)
+    learned = learn_all(remote, tools.environ, trusted, seconds, monotonic, ask_again=ask_again)
     near = [learn_local(path, tools.home) for path in dict.fromkeys((*local, *found.paths))]
     every = [*(_learn_own(index) for index in remote), *learned.values(), *near]
     notes += [one.note for one in every if one.note]

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from ostler.sandbox.network.indexes.address import hide_secrets, may_link, read_address, read_host
 from ostler.sandbox.network.indexes.found import Index
+from ostler.sandbox.network.indexes.kept import is_public, keep, read_kept
 from ostler.sandbox.network.indexes.pages import ACCEPT, FILES, PAGES, read_links
 
 SECONDS = 5.0  # for one index, with all its pages
@@ -43,11 +44,16 @@ def learn_all(
     certificates: tuple[str, ...] = (),
     seconds: float = SECONDS,
     monotonic: Callable[[], float] = time.monotonic,
+    *,
+    ask_again: bool = False,
 ) -> dict[Index, Learned]:
     """Return where the files of each index are; the indexes are asked at the same time."""
     every = tuple(dict.fromkeys(indexes))
+    questions = {one: _question(one, environ, certificates) for one in every}
     lessons = [
-        _Lesson(one, environ, certificates, seconds) for one in every if not _is_known(one, monotonic())
+        _Lesson(one, environ, certificates, seconds)
+        for one in every
+        if ask_again or not _is_known(one, environ, questions[one], monotonic())
     ]
     for lesson in lessons:
         lesson.start()
@@ -55,12 +61,24 @@ def learn_all(
     for lesson in lessons:
         lesson.join(max(0.0, end - time.monotonic()))
         _known[lesson.index] = _Known(lesson.read(), monotonic())
+        if question := questions[lesson.index]:
+            keep(environ, question, _known[lesson.index].learned)
     return {one: _known[one].learned for one in every}
 
 
-def _is_known(index: Index, now: float) -> bool:
+def _is_known(index: Index, environ: Mapping[str, str], question: list[str], now: float) -> bool:
+    if index not in _known and question and (kept := read_kept(environ, question, Learned)):
+        _known[index] = _Known(kept[0], now - kept[1])
     known = _known.get(index)
     return known is not None and (not known.learned.note or now - known.asked_at < RETRY_SECONDS)
+
+
+def _question(index: Index, environ: Mapping[str, str], certificates: tuple[str, ...]) -> list[str]:
+    """Return what the answer depends on; empty if it holds a secret, so that the answer is not kept."""
+    names = (name for name in sorted(environ) if name.lower().endswith("_proxy"))
+    proxies = [f"{name}={hide_secrets(environ[name])}" for name in names]
+    question = [index.kind, index.url, *certificates, *proxies]
+    return question if all(map(is_public, question)) else []
 
 
 class _Lesson(threading.Thread):

@@ -2,16 +2,22 @@
 
 import { ApiError, get } from "./api.js";
 import { h, replace } from "./dom.js";
+import { keepBanner } from "./banner.js";
 import { begin, watchConnection } from "./feed.js";
 import { drawBar, markPage } from "./nav.js";
+import { keepNotifying } from "./notifications.js";
 import { goKeys } from "./shortcuts.js";
 import { route } from "./router.js";
+import { keepChecking } from "./server_state.js";
 import { session } from "./session.js";
 import { titled } from "./title.js";
 
 const main = document.getElementById("main");
 const announcements = document.getElementById("announcements");
-const NAMES = { board: "Board", task: "Task", pipelines: "Pipelines", models: "Models", cost: "Cost", machine: "Machine" };
+const NAMES = {
+  board: "Board", inbox: "Inbox", task: "Task", review: "Review", pipelines: "Pipelines", models: "Models", cost: "Cost", machine: "Machine",
+  schedules: "Schedules", settings: "Settings",
+};
 const NO_KEY = "Open the one-time URL that ostler serve printed.";
 let leaving = new AbortController();
 
@@ -22,7 +28,10 @@ async function start() {
     const here = await session();
     begin(here.position);
     drawBar(here);
+    keepChecking(here);
+    keepBanner();
     goKeys();
+    keepNotifying();
     watchConnection((state) => state === "lost" && askWhy());
     route(open);
   } catch (error) {

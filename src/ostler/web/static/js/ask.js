@@ -2,13 +2,14 @@
 
 import { h } from "./dom.js";
 
-/** The entered text, or null if cancelled. `text` is shown above the field. */
-export function askText({ title, label, text = "", required = false, action = "Send", value = "" }) {
-  const field = h("textarea", { rows: 4, id: "ask-text", name: "text", required, autofocus: true });
+/** The entered text, or null if cancelled. `about`, such as the title of a task, and `text` are shown above the field; `line` asks for one line, which Enter sends. */
+export function askText({ title, label, about = "", text = "", required = false, action = "Send", value = "", line = false }) {
+  const props = { id: "ask-text", name: "text", required, autofocus: true };
+  const field = line ? h("input", { ...props, type: "text", autocomplete: "off" }) : h("textarea", { ...props, rows: 4 });
   field.value = value;
   field.addEventListener("keydown", sendOnCtrlEnter);
   const body = [h("label", { for: "ask-text" }, label), field];
-  return open({ title, text, body, action }, () => field.value.trim());
+  return open({ title, about, text, body, action, key: line ? "↵" : "Ctrl ↵" }, () => field.value.trim());
 }
 
 /** Whether the user confirmed. */
@@ -16,19 +17,19 @@ export async function askYes({ title, text = "", action = "Yes", danger = false 
   return (await open({ title, text, body: [], action, danger }, () => true)) ?? false;
 }
 
-/** Sends the form that a field is in; for keydown. */
+/** Sends the form, or the form that a field is in; for keydown. */
 export function sendOnCtrlEnter(event) {
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
   event.preventDefault();
-  event.currentTarget.form.requestSubmit();
+  (event.currentTarget.form ?? event.currentTarget).requestSubmit();
 }
 
-function open({ title, text, body, action, danger = false }, answer) {
+function open({ title, about = "", text, body, action, danger = false, key = "" }, answer) {
   const cancel = h("button", { class: "btn quiet", type: "button", on: { click: () => dialog.close() } }, "Cancel");
-  const hint = body.length > 0 && h("kbd", {}, "Ctrl ↵");
+  const hint = key && h("kbd", {}, key);
   const send = h("button", { class: danger ? "btn danger" : "btn primary", autofocus: !body.length }, action, hint);
   const form = h("form", { method: "dialog", class: "stack" },
-    h("h2", {}, title),
+    h("div", {}, h("h2", {}, title), about && h("p", { class: "muted" }, about)),
     text && h("p", { class: "ask-quote" }, text),
     body,
     h("div", { class: "row form-end" }, cancel, send));

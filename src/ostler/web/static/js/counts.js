@@ -23,6 +23,11 @@ export function countsCame(now) {
   for (const watcher of [...watchers]) watcher(counts);
 }
 
+/** A task went from one group to another: the counts follow at once, so that they agree if the server ends now. */
+export function countMove(from, to) {
+  if (counts && from in counts && to in counts) countsCame({ ...counts, [from]: counts[from] - 1, [to]: counts[to] + 1 });
+}
+
 /** Loads the counts now and after events. */
 export function keepCounting() {
   follow((event) => QUIET.has(event.type) || plan());

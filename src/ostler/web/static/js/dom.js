@@ -1,5 +1,7 @@
 /** Elements from data: text is always a text node, never markup. */
 
+import { onServer } from "./place.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
@@ -53,7 +55,8 @@ function set(node, name, value) {
 
 /** Only addresses that cannot run code. */
 function setAddress(node, name, value) {
-  if (/^(https?:\/\/|mailto:|\/(?![/\\])|#|\.?\/?[\w-]+(\/|$))/i.test(value)) node.setAttribute(name, value);
+  const path = onServer(value);
+  if (/^(https?:\/\/|mailto:|\/(?![/\\])|#|\.?\/?[\w-]+(\/|$))/i.test(path)) node.setAttribute(name, path);
 }
 
 function flat(children) {

@@ -2,12 +2,22 @@
 
 const STATUS = {
   pending: "Pending", assigned: "Assigned", in_progress: "Running", paused: "Paused", needs_review: "Needs review",
-  revision: "Revision", blocked: "Blocked", deferred: "Waiting for a limit", completed: "Completed", approved: "Approved",
+  revision: "Revision", blocked: "Blocked", deferred: "Deferred", completed: "Completed", approved: "Approved",
   failed: "Failed", quarantined: "Quarantined", cancelled: "Cancelled", abandoned: "Abandoned",
 };
 
-/** A status as text. */
-export const statusName = (status) => STATUS[status] ?? status;
+// What a deferred task waits for: "limit" is always one of a provider, "budget" always one of money.
+const DEFERRED = { BUDGET_EXCEEDED: "budget", RATE_LIMITED: "limit", QUOTA_EXCEEDED: "limit" };
+const WAITS = { budget: "Waiting for the budget", limit: "Waiting for a limit", provider: "Waiting for the provider" };
+
+/** A status as text; the code of a deferred task names what it waits for. */
+export const statusName = (status, code = null) => (status === "deferred" && code ? WAITS[deferredBy(code)] : (STATUS[status] ?? status));
+
+/** What a deferred task waits for: budget, limit or provider. */
+export const deferredBy = (code) => DEFERRED[code] ?? "provider";
+
+/** The text with a capital letter at its beginning. */
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** 950, 12.3k, 4.1M */
 export function tokens(count) {
@@ -17,9 +27,13 @@ export function tokens(count) {
   return `${short(count / 1_000_000)}M`;
 }
 
+/** The tokens of a usage as all pages count them: those of the cache are shown apart. */
+export const usedTokens = (usage) => usage.input_tokens + usage.output_tokens;
+
 /** $1.24; an unknown cost is a dash, never 0. */
 export function money(usd) {
   if (usd === null || usd === undefined) return "–";
+  if (usd > 0 && usd < 0.00005) return "<$0.0001";
   if (usd !== 0 && usd < 0.005) return `$${usd.toFixed(4)}`;
   return `$${usd.toFixed(2)}`;
 }

@@ -1,11 +1,15 @@
 /** Markdown as nodes: built, never parsed as HTML, in linear time. */
 
 import { h } from "./dom.js";
+import { reveal } from "./hidden.js";
 import { inline } from "./markdown_inline.js";
 
 const MOST = 200_000;
+const MOST_PLAIN = 1000;
+const BLOCKS = "p, li, pre, td, th, h3, h4, h5, h6, .md";
 const DEEPEST = 6;
 const MOST_COLUMNS = 50;
+const ABOVE = 2; // level of the heading above a text: a heading of a text is one level deeper at most
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
@@ -15,28 +19,58 @@ const ITEM = /^( *)([-*+]|\d{1,9}[.)])([ \t]+|$)(.*)$/;
 const BOX = /^\[([ xX])\] /;
 const DELIMITER = /^[ \t:|-]+$/;
 
-/** The text of an agent as an element. The end of a very long text is plain text. */
-export function markdown(text) {
-  const root = h("div", { class: "md" }, blocks(text.slice(0, MOST).split(/\r\n|[\n\r\u2028\u2029]/), 0));
-  if (text.length > MOST) root.append(h("pre", {}, text.slice(MOST)));
+/**
+ * The text of an agent as an element; hidden characters are named in it. The end of a very long text is plain text. With `lines`, every block and every
+ * item of a list has the numbers of its first and last line in `data-line` and `data-end`.
+ */
+export function markdown(text, { lines = false } = {}) {
+  const place = { depth: 0, line: lines ? 1 : null, heads: { last: ABOVE } };
+  const read = text.slice(0, MOST).split(lines ? /\r?\n/ : /\r\n|[\n\r\u2028\u2029]/).map(reveal);
+  const root = h("div", { class: "md" }, blocks(read, place));
+  if (text.length > MOST) root.append(h("pre", {}, reveal(text.slice(MOST))));
   return root;
 }
 
-function blocks(lines, depth) {
+/** The beginning of a text of an agent on one line, without its marks. */
+export function plainText(text) {
+  const walker = document.createTreeWalker(markdown(text.slice(0, MOST_PLAIN)), NodeFilter.SHOW_TEXT);
+  const parts = [];
+  let last = null;
+  while (walker.nextNode()) {
+    const block = walker.currentNode.parentElement.closest(BLOCKS);
+    parts.push(block === last ? "" : " ", walker.currentNode.data);
+    last = block;
+  }
+  return parts.join("").replace(/\s+/g, " ").trim();
+}
+
+/** The blocks of these lines; `place` has the depth and the number of the first line, null without numbers. */
+function blocks(lines, place) {
   const made = [];
   for (let at = 0; at < lines.length;) {
-    const [node, next] = block(lines, at, depth);
-    if (node) made.push(node);
+    const [node, next] = block(lines, at, place);
+    if (node) made.push(numbered(node, lines, at, next, place));
     at = next;
   }
   return made;
 }
 
-function block(lines, at, depth) {
+/** Blank lines at the end of a block are not part of it. */
+function numbered(node, lines, at, next, { line }) {
+  if (line === null) return node;
+  let end = Math.min(next, lines.length);
+  while (end > at + 1 && !lines[end - 1].trim()) end -= 1;
+  Object.assign(node.dataset, { line: line + at, end: line + end - 1 });
+  return node;
+}
+
+const within = ({ depth, line, heads }, lines) => ({ depth: depth + 1, line: line === null ? null : line + lines, heads });
+
+function block(lines, at, place) {
   if (!lines[at].trim()) return [null, at + 1];
-  const readers = depth < DEEPEST ? [fence, heading, rule, quote, list, table] : [fence, heading, rule, table];
+  const readers = place.depth < DEEPEST ? [fence, heading, rule, quote, list, table] : [fence, heading, rule, table];
   for (const read of readers) {
-    const found = read(lines, at, depth);
+    const found = read(lines, at, place);
     if (found) return found;
   }
   return paragraph(lines, at);
@@ -66,10 +100,11 @@ function codeBlock(text, language) {
   return h("figure", { class: "md-code" }, label, h("pre", { tabindex: "0" }, h("code", { data: { language } }, text)));
 }
 
-function heading(lines, at) {
+function heading(lines, at, { heads }) {
   const found = HEADING.exec(lines[at]);
   if (!found) return null;
-  const level = Math.min(6, found[1].length + 2);
+  const level = Math.min(6, found[1].length + ABOVE, heads.last + 1);
+  heads.last = level;
   return [h(`h${level}`, { class: "md-heading", data: { level: found[1].length } }, inline(found[2])), at + 1];
 }
 
@@ -77,15 +112,15 @@ function rule(lines, at) {
   return RULE.test(lines[at]) ? [h("hr"), at + 1] : null;
 }
 
-function quote(lines, at, depth) {
+function quote(lines, at, place) {
   if (!QUOTE.test(lines[at])) return null;
   let end = at;
   while (end < lines.length && QUOTE.test(lines[end])) end += 1;
   const inner = lines.slice(at, end).map((line) => line.replace(QUOTE, ""));
-  return [h("blockquote", {}, blocks(inner, depth + 1)), end];
+  return [h("blockquote", {}, blocks(inner, within(place, at))), end];
 }
 
-function list(lines, at, depth) {
+function list(lines, at, place) {
   const first = itemOf(lines[at]);
   if (!first) return null;
   const items = [];
@@ -94,7 +129,7 @@ function list(lines, at, depth) {
     const item = itemOf(lines[end]);
     if (!item || item.ordered !== first.ordered || item.indent > first.indent + 1) break;
     const [body, next] = itemBody(lines, end, item);
-    items.push(listItem(body, depth));
+    items.push(numbered(listItem(body, within(place, end)), lines, end, next, place));
     end = next;
   }
   const start = first.ordered && first.number !== 1 ? first.number : null;
@@ -125,11 +160,11 @@ function itemBody(lines, at, item) {
   return [body, end];
 }
 
-function listItem(body, depth) {
+function listItem(body, place) {
   const box = BOX.exec(body[0]);
-  if (!box) return h("li", {}, tight(blocks(body, depth + 1)));
+  if (!box) return h("li", {}, tight(blocks(body, place)));
   const tick = h("input", { type: "checkbox", disabled: true, checked: box[1] !== " ", "aria-label": "done" });
-  return h("li", { class: "md-task" }, tick, tight(blocks([body[0].slice(4), ...body.slice(1)], depth + 1)));
+  return h("li", { class: "md-task" }, tick, tight(blocks([body[0].slice(4), ...body.slice(1)], place)));
 }
 
 /** A single paragraph in an item has no margins. */

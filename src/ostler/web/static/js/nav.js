@@ -2,15 +2,19 @@
 
 import { keepCounting, watchCounts } from "./counts.js";
 import { h, icon, replace } from "./dom.js";
-import { BOARD, COST, HORSESHOE, MACHINE, MODELS, PIPELINES, PLUS } from "./drawings.js";
+import { BOARD, COST, HORSESHOE, INBOX, MACHINE, MODELS, PIPELINES, PLUS, SEARCH } from "./drawings.js";
 import { watchConnection } from "./feed.js";
+import { menuButton } from "./menu.js";
 import { openNewTask } from "./new_task.js";
-import { openHelp } from "./shortcuts.js";
+import { PREFIX } from "./place.js";
+import { projectSwitcher } from "./projects/switcher.js";
+import { openCommands, openHelp } from "./shortcuts.js";
 import { themeSwitch } from "./theme.js";
 import { needYou } from "./title.js";
 
 const PAGES = [
   ["board", "/", "Board", BOARD],
+  ["inbox", "/inbox", "Inbox", INBOX],
   ["pipelines", "/pipelines", "Pipelines", PIPELINES],
   ["models", "/models", "Models", MODELS],
   ["cost", "/cost", "Cost", COST],
@@ -23,9 +27,9 @@ const links = new Map();
 export function drawBar({ project, runs_tasks }) {
   replace(
     document.getElementById("bar"),
-    h("a", { class: "bar-project cut", href: "/", title: project }, icon(HORSESHOE, 18), h("strong", { class: "cut" }, project)),
+    PREFIX ? projectSwitcher(project) : h("a", { class: "bar-project cut", href: "/", title: project }, icon(HORSESHOE, 18), h("strong", { class: "cut" }, project)),
     h("nav", { class: "bar-pages", "aria-label": "Pages" }, PAGES.map(pageLink)),
-    h("div", { class: "bar-side row" }, !runs_tasks && lookingOn(), connection(), helpButton(), themeSwitch(), newTaskButton()),
+    h("div", { class: "bar-side row" }, !runs_tasks && lookingOn(), connection(), paletteButton(), helpButton(), themeSwitch(), newTaskButton(), menuButton()),
   );
   watchCounts(badge);
   keepCounting();
@@ -34,7 +38,7 @@ export function drawBar({ project, runs_tasks }) {
 /** Marks the page that is shown; a task is a part of the board. */
 export function markPage(page) {
   for (const [name, link] of links) {
-    if (name === page || (name === "board" && page === "task")) link.setAttribute("aria-current", "page");
+    if (name === page || (name === "board" && ["task", "review"].includes(page))) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
 }
@@ -47,12 +51,12 @@ function pageLink([name, href, text, drawing]) {
 
 function badge({ needs_you: count }) {
   needYou(count);
-  const board = links.get("board");
-  board.querySelector(".badge")?.remove();
+  const inbox = links.get("inbox");
+  inbox.querySelector(".badge")?.remove();
   if (!count) return;
   const description = count === 1 ? "1 task needs you" : `${count} tasks need you`;
   const shown = h("span", { "aria-hidden": "true" }, count > 99 ? "99+" : count);
-  board.append(h("span", { class: "badge num", title: description }, shown, h("span", { class: "hidden-text" }, description)));
+  inbox.append(h("span", { class: "badge num", title: description }, shown, h("span", { class: "hidden-text" }, description)));
 }
 
 function lookingOn() {
@@ -69,9 +73,15 @@ function connection() {
   return node;
 }
 
-function helpButton() {
+/** The button of the keyboard shortcuts. */
+export function helpButton() {
   const props = { class: "btn quiet square bar-help", type: "button", title: "Keyboard shortcuts (?)", on: { click: openHelp } };
   return h("button", props, "?", h("span", { class: "hidden-text" }, " keyboard shortcuts"));
+}
+
+function paletteButton() {
+  const props = { class: "btn quiet square", type: "button", title: "Search tasks and commands (Ctrl+K)", on: { click: openCommands } };
+  return h("button", props, icon(SEARCH), h("span", { class: "hidden-text" }, "Search tasks and commands"));
 }
 
 function newTaskButton() {

@@ -4,11 +4,12 @@ import { post } from "./api.js";
 import { sendOnCtrlEnter } from "./ask.js";
 import { h, replace } from "./dom.js";
 import { field, options, readForm } from "./form.js";
+import { keptFor, onServer } from "./place.js";
 import { go } from "./router.js";
 import { session } from "./session.js";
 import { notify } from "./toast.js";
 
-const KEY = "ostler.new_task";
+const KEY = keptFor("ostler.new_task");
 let shown = null;
 
 /** Opens it, with the text typed before. */
@@ -30,7 +31,7 @@ function draw(known) {
   recall(form);
   form.addEventListener("input", () => keep(form));
   form.addEventListener("submit", (event) => send(event, form, errorText));
-  for (const each of form.querySelectorAll("input, textarea")) each.addEventListener("keydown", sendOnCtrlEnter);
+  for (const each of form.querySelectorAll("input, select, textarea")) each.addEventListener("keydown", sendOnCtrlEnter);
   const dialog = h("dialog", { "aria-label": "New task" }, form);
   dialog.addEventListener("close", () => {
     shown = null;
@@ -77,7 +78,7 @@ async function send(event, form, errorText) {
     sessionStorage.removeItem(KEY);
     shown.close();
     notify(`Created: ${task.title}`);
-    if (location.pathname !== "/") go(`/tasks/${encodeURIComponent(task.id)}`);
+    if (location.pathname !== onServer("/")) go(`/tasks/${encodeURIComponent(task.id)}`);
   } catch (error) {
     replace(errorText, error.message, error.hint && h("span", { class: "mono muted" }, ` ${error.hint}`));
   } finally {

@@ -1,12 +1,18 @@
 /** Which page an address is; links are followed without a reload. */
 
+import { onServer, PREFIX } from "./place.js";
+
 const ROUTES = [
   { page: "board", path: /^\/$/ },
+  { page: "inbox", path: /^\/inbox\/?$/ },
   { page: "task", path: /^\/tasks\/(?<id>[^/]+)\/?$/ },
+  { page: "review", path: /^\/tasks\/(?<id>[^/]+)\/review\/?$/ },
   { page: "pipelines", path: /^\/pipelines(?:\/(?<run>[^/]+))?\/?$/ },
   { page: "models", path: /^\/models\/?$/ },
   { page: "cost", path: /^\/cost\/?$/ },
   { page: "machine", path: /^\/machine\/?$/ },
+  { page: "schedules", path: /^\/schedules\/?$/ },
+  { page: "settings", path: /^\/settings\/?$/ },
 ];
 
 let arrive = () => {};
@@ -24,7 +30,8 @@ export function route(listener) {
 }
 
 /** Opens a page of this dashboard; with `replace`, without a new history entry. */
-export function go(path, { replace = false } = {}) {
+export function go(page, { replace = false } = {}) {
+  const path = onServer(page);
   if (path === location.pathname + location.search && !replace) return;
   history[replace ? "replaceState" : "pushState"](null, "", path);
   arrive();
@@ -43,8 +50,9 @@ export function keepInAddress(values) {
 }
 
 function find({ pathname, search }) {
+  const here = pathname.startsWith(PREFIX) ? pathname.slice(PREFIX.length) : "";
   for (const { page, path } of ROUTES) {
-    const match = path.exec(pathname);
+    const match = path.exec(here);
     if (match) return { page, params: decoded(match.groups), query: new URLSearchParams(search) };
   }
   return { page: null, params: {}, query: new URLSearchParams(search) };

@@ -27,7 +27,7 @@ document.getElementById("main").append(
 createReplay(stage, data).seek(Number.MAX_SAFE_INTEGER); // the whole log is shown; Play restarts it
 
 function header(task) {
-  const total = Object.values(task.usage).reduce((sum, count) => sum + count, 0);
+  const total = task.usage.input_tokens + task.usage.output_tokens; // as on the page of the task
   const facts = [task.id, clock(task.created_at), task.branch, `${tokens(total)} tokens`, money(task.cost_usd)];
   return h(
     "header",

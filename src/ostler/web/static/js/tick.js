@@ -24,7 +24,7 @@ export function setTicking(node, time) {
 /** Updates all times below `root`. */
 export function keepTicking(root, signal) {
   const timer = setInterval(() => {
-    if (document.hidden) return;
+    if (document.hidden || document.body.dataset.server === "gone") return; // a state that is kept does not get older
     for (const node of root.querySelectorAll("[data-tick]")) tick(node, Date.now());
   }, 1000);
   signal.addEventListener("abort", () => clearInterval(timer), { once: true });

@@ -23,8 +23,8 @@ export class Actions {
     const text = activity(event);
     if (!text) return;
     const others = this.of(event.task_id).filter(({ seq }) => seq !== event.seq);
-    const tool = event.type === "tool_used" && !event.denied ? event.tool : "";
-    const action = { seq: event.seq, tool, text: text.slice(tool.length, LONG).trim() };
+    const verb = event.type === "tool_used" && !event.denied ? event.verb : "";
+    const action = { seq: event.seq, verb, text: text.slice(verb.length, LONG).trim() };
     this.#of.set(event.task_id, [...others, action].sort((one, other) => one.seq - other.seq).slice(-KEPT));
   }
 

@@ -8,7 +8,7 @@ import { GROUP_NAMES, statusesOf } from "./happened.js";
 
 /** Every status, in the order of the board. */
 export function statusChoice(chosen) {
-  return fill(select("Status", "Any status"), GROUP_NAMES.flatMap(statusesOf), chosen, statusName);
+  return fill(select("Status", "Any status"), GROUP_NAMES.flatMap(statusesOf), chosen, (status) => statusName(status));
 }
 
 /** All priorities. */

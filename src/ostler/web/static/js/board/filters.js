@@ -5,6 +5,7 @@ import { FILTER, SEARCH } from "../drawings.js";
 import { keepInAddress } from "../router.js";
 import { pipelineChoice, priorityChoice, statusChoice } from "./choices.js";
 import { keptView, viewSwitch } from "./view_switch.js";
+import { viewsMenu } from "./views_menu.js";
 
 const TYPING_MS = 200;
 const SORTS = ["updated", "created", "priority", "cost"];
@@ -36,7 +37,7 @@ export function filterLine(filters, changed, signal) {
   for (const [name, select] of Object.entries(choices)) {
     select.addEventListener("change", () => take({ [name]: select.value }));
   }
-  const parts = [searchBox(search), more(), ...Object.values(choices), viewSwitch(filters.view, (view) => take({ view }))];
+  const parts = [searchBox(search), more(), ...Object.values(choices), viewsMenu(), viewSwitch(filters.view, (view) => take({ view }))];
   return { node: h("div", { class: `filters row${areNarrow(filters) ? " open" : ""}` }, parts), search, take };
 
   function take(changes) {
@@ -47,7 +48,8 @@ export function filterLine(filters, changed, signal) {
   }
 }
 
-function searchField(value, typed) {
+/** A field that calls `typed(text)` when the person pauses. */
+export function searchField(value, typed) {
   const props = { type: "search", placeholder: "Search", "aria-label": "Search tasks (/)", autocomplete: "off", spellcheck: "false" };
   const field = h("input", { ...props, value });
   let timer = 0;
@@ -58,7 +60,8 @@ function searchField(value, typed) {
   return field;
 }
 
-function searchBox(search) {
+/** The field with its icon and its key. */
+export function searchBox(search) {
   return h("div", { class: "search" }, icon(SEARCH), search, h("kbd", { class: "key", "aria-hidden": "true" }, "/"));
 }
 

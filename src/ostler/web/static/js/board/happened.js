@@ -7,7 +7,9 @@ const STATUS = {
   task_deferred: "deferred", task_paused: "paused", task_blocked: "blocked", gate_waiting: "needs_review",
   task_released: "pending", task_held: "pending", task_reopened: "pending", task_created: "pending",
 };
-const ASKED = { decision_recorded: ["needs_you", "running", "waiting"], call_ended: ["running"], attempt_ended: ["running"] };
+const ASKED = {
+  decision_recorded: ["needs_you", "running", "waiting"], task_edited: ["waiting"], call_ended: ["running"], attempt_ended: ["running"],
+};
 const GROUPS = {
   needs_you: ["needs_review", "blocked", "paused"],
   running: ["in_progress"],
@@ -16,7 +18,7 @@ const GROUPS = {
   ended: ["failed", "quarantined", "cancelled", "abandoned"],
 };
 const ACTIVITY = {
-  tool_used: ({ tool, detail = "", denied }) => `${denied ? "denied: " : ""}${tool} ${detail}`.trim(),
+  tool_used: ({ tool, verb, detail = "", denied }) => `${denied ? `denied: ${tool}` : verb} ${detail}`.trim(),
   wait_started: ({ reason = "" }) => `waiting: ${reason}`,
   wait_ended: () => "",
   access_refused: refusal,
@@ -40,6 +42,9 @@ export function groupAfter({ type }) {
   const status = STATUS[type];
   return status ? GROUP_NAMES.find((group) => GROUPS[group].includes(status)) : null;
 }
+
+/** The status of a task after such an event. */
+export const statusAfter = ({ type }) => STATUS[type];
 
 /** The groups to reload from the server after this event. */
 export function groupsToAsk(event) {

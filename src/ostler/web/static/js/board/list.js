@@ -1,7 +1,7 @@
 /** All tasks as one sortable table. */
 
 import { h } from "../dom.js";
-import { clock, money, tokens } from "../format.js";
+import { capital, clock, money, tokens } from "../format.js";
 import { setTicking, ticking } from "../tick.js";
 import { phaseDots, phaseWords, priority, setPhases, setPriority, setStatus, setText, titleLink } from "./parts.js";
 import { VirtualList } from "./virtual.js";
@@ -26,7 +26,7 @@ export class TaskTable {
     const onEnd = () => pile.more();
     this.list = new VirtualList({ label: "Tasks", height, make: line, onEnd, role: "rowgroup", signal });
     const head = h("div", { class: "table-head", role: "row" }, HEADS.map(([name, key]) => this.#head(name, key, sortBy)));
-    this.node = h("section", { class: "table", role: "table", "aria-label": "Tasks", "aria-rowcount": "-1" }, head, this.list.node, this.#empty);
+    this.node = h("div", { class: "table", role: "table", "aria-label": "Tasks", "aria-rowcount": "-1" }, head, this.list.node, this.#empty);
     this.#heads.get(sort)?.setAttribute("aria-sort", sort === "priority" ? "ascending" : "descending");
   }
 
@@ -66,8 +66,8 @@ function line(first) {
 
   function update(row) {
     setText(title, row.title);
-    setText(activity, row.activity || row.message);
-    setStatus(chip, row.status);
+    setText(activity, capital(row.activity) || row.message);
+    setStatus(chip, row);
     setPhases(dots, row.phases);
     setText(phase, row.group === "done" ? "" : phaseWords(row));
     setPriority(level, row.priority);

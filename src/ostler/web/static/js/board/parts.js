@@ -2,10 +2,11 @@
 
 import { h } from "../dom.js";
 import { statusName } from "../format.js";
+import { taskPage } from "../place.js";
 
 /** The link of a task, by its title. */
 export function titleLink(row) {
-  return h("a", { class: "tile-title", href: `/tasks/${encodeURIComponent(row.id)}` }, row.title);
+  return h("a", { class: "tile-title", href: taskPage(row.id) }, row.title);
 }
 
 /** Its phases as dots, with their names for screen readers. */
@@ -27,11 +28,10 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** Marks an element with a status if it changed. */
-export function setStatus(node, status) {
-  if (node.dataset.status === status) return;
+/** Marks an element with the status of a task. */
+export function setStatus(node, { status, code }) {
   node.dataset.status = status;
-  setText(node, statusName(status));
+  setText(node, statusName(status, code));
 }
 
 /** The priority; P0 and P1 are highlighted. */
@@ -64,3 +64,8 @@ export function setWarnings(node, warnings) {
 
 /** The running phase, with its round unless it is the first. */
 export const phaseWords = ({ phase, iteration }) => (iteration > 1 ? `${phase}, round ${iteration}` : phase);
+
+/** The project of a task in the inbox of all projects. */
+export function projectChip({ project, project_title: title }) {
+  return project ? h("span", { class: "project-of" }, h("a", { class: "chip plain", href: `/p/${encodeURIComponent(project)}/`, tabindex: "-1" }, title)) : null;
+}

@@ -7,7 +7,7 @@ const PAGE = 100;
 const KEYS = {
   updated: (row) => [row.updated_at],
   created: (row) => [row.created_at],
-  priority: (row) => [row.priority, row.created_at],
+  priority: (row) => [row.priority, row.queued_at ?? row.created_at],
   cost: (row) => [row.cost_usd ?? -1],
 };
 
@@ -58,13 +58,33 @@ export class Pile {
     this.#took(page);
   }
 
-  /** Removes a task that has left, by the event of this number. */
+  /** Removes a task that has left, by the event of this number; returns its row, or undefined. */
   leave(id, seq) {
     this.#left.set(id, seq);
-    const rows = this.rows.filter((row) => row.id !== id);
-    if (rows.length === this.rows.length) return;
-    this.rows = rows;
+    const row = this.rows.find((one) => one.id === id);
+    if (!row) return undefined;
+    this.rows = this.rows.filter((one) => one !== row);
     this.total -= 1;
+    this.#changed(this);
+    return row;
+  }
+
+  /** Shows a task above (-1) or below (1) another one, until the next response has its place. */
+  place(id, other, by) {
+    const row = this.rows.find((one) => one.id === id);
+    const rest = this.rows.filter((one) => one !== row);
+    const at = rest.findIndex((one) => one.id === other);
+    if (!row || at < 0) return;
+    this.rows = rest.toSpliced(by < 0 ? at : at + 1, 0, row);
+    this.#changed(this);
+  }
+
+  /** Shows the row of a task that has come, on top until the next response has its place. */
+  adopt(row) {
+    this.#left.delete(row.id);
+    if (this.rows.some(({ id }) => id === row.id)) return;
+    this.rows = [row, ...this.rows];
+    this.total += 1;
     this.#changed(this);
   }
 
@@ -101,7 +121,8 @@ export class Pile {
     try {
       return await get("/tasks", { ...this.#query, ...more }, this.#signal);
     } catch (error) {
-      if (error.name === "AbortError") return null;
+      const isShownElsewhere = error.code === "NETWORK" && this.known; // by the banner, above the last state
+      if (error.name === "AbortError" || isShownElsewhere) return null;
       this.error = error;
       this.#changed(this);
       return null;

@@ -1,15 +1,17 @@
 /** The card of a running task, with its last actions. */
 
 import { h } from "../dom.js";
-import { money, tokens } from "../format.js";
+import { capital, money, tokens } from "../format.js";
 import { setTicking, ticking } from "../tick.js";
+import { menuOf } from "../work/menu.js";
 import { phaseDots, phaseWords, priority, setPhases, setPriority, setText, titleLink } from "./parts.js";
 
 /** The height of one, with the gap below it. */
 export const RUNNING_HEIGHT = 176;
 
-/** `actions` has the last actions of all tasks. */
-export function runningCard(first, actions) {
+/** `actions` has the last actions of all tasks; `answer(verb, row)` performs an action. */
+export function runningCard(first, actions, answer) {
+  let row = first;
   const title = titleLink(first);
   const level = priority();
   const dots = phaseDots();
@@ -18,14 +20,15 @@ export function runningCard(first, actions) {
   const used = h("span", { class: "num" });
   const paid = h("span", { class: "num" });
   const since = ticking("elapsed", first.since);
-  const node = h("article", { class: "tile tile-running", role: "listitem" },
-    h("div", { class: "row" }, title, level),
+  const node = h("div", { class: "tile tile-running", role: "listitem" },
+    h("div", { class: "row" }, title, level, menuOf(() => row, answer)),
     h("div", { class: "row muted small" }, dots, phase),
     lines,
     h("div", { class: "row small tile-foot" }, since, h("span", { class: "grow" }), used, paid));
   return { node, update };
 
-  function update(row) {
+  function update(now) {
+    row = now;
     setText(title, row.title);
     setPriority(level, row.priority);
     setPhases(dots, row.phases);
@@ -40,7 +43,7 @@ export function runningCard(first, actions) {
 function shownActions(row, actions) {
   const done = actions.of(row.id);
   if (done.length) return done;
-  return [{ seq: 0, tool: "", text: row.activity || "starts" }];
+  return [{ seq: 0, verb: "", text: capital(row.activity || "starts") }];
 }
 
 /** Moves the newest line in from below; remaining lines move up with it, and many at once are not animated. */
@@ -53,8 +56,8 @@ function setLines(list, actions) {
   if (has !== undefined && has !== String(newest.seq) && !still) rise(list);
 }
 
-function line({ seq, tool, text }) {
-  return h("li", { class: "cut", data: { seq }, title: `${tool} ${text}` }, tool && h("b", {}, tool), ` ${text}`);
+function line({ seq, verb, text }) {
+  return h("li", { class: "cut", data: { seq }, title: `${verb} ${text}` }, verb && h("b", {}, capital(verb)), ` ${text}`);
 }
 
 function rise(list) {

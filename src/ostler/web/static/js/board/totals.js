@@ -3,7 +3,7 @@
 import { get } from "../api.js";
 import { watchCounts } from "../counts.js";
 import { h } from "../dom.js";
-import { money, tokens } from "../format.js";
+import { money, tokens, usedTokens } from "../format.js";
 import { setText } from "./parts.js";
 
 const NAMES = { running: "running", waiting: "waiting", needs_you: "need you", done: "done" };
@@ -26,7 +26,7 @@ export class Totals {
     const { budget, lines } = await get("/cost", { by: "day" }, signal);
     const line = lines.find(({ key }) => key === today());
     const paid = !line || line.cost_usd !== null;
-    setText(this.#usd, paid ? money(line?.cost_usd ?? 0) : tokens(line.usage.input_tokens + line.usage.output_tokens));
+    setText(this.#usd, paid ? money(line?.cost_usd ?? 0) : tokens(usedTokens(line.usage)));
     setText(this.#budget, !paid ? "tokens today" : budget?.day_usd ? `of ${money(budget.day_usd)} today` : "today");
   }
 

@@ -40,7 +40,7 @@ function memory({ total_mb: total, available_mb: free, floor_mb: floor }, past) 
   const tone = free <= floor ? "bad" : free <= 2 * floor ? "warn" : "ok";
   const words = `available of ${size(total)}; below ${size(floor)} no attempt starts`;
   return h("section", { class: "card tile" },
-    h("h3", {}, "Memory"),
+    h("h2", { class: "tile-name" }, "Memory"),
     h("p", { class: "figure num" }, size(free)),
     meter({ value: free, top: total, mark: floor, tone, description: `${size(free)} ${words}` }),
     h("p", { class: "muted" }, free <= floor ? `${words}: attempts are waiting` : words),
@@ -50,7 +50,7 @@ function memory({ total_mb: total, available_mb: free, floor_mb: floor }, past) 
 function load({ load: [value, ...earlier], cpus }, past) {
   const tone = value > 2 * cpus ? "warn" : "run";
   return h("section", { class: "card tile" },
-    h("h3", {}, "Load"),
+    h("h2", { class: "tile-name" }, "Load"),
     h("p", { class: "figure num" }, value.toFixed(2)),
     meter({ value, top: cpus, tone, description: `load ${value.toFixed(2)} on ${plural(cpus, "processor")}` }),
     h("p", { class: "muted" }, `on ${plural(cpus, "processor")}; ${earlier.map((one) => one.toFixed(2)).join(" and ")} over 5 and 15 min`),
@@ -59,7 +59,7 @@ function load({ load: [value, ...earlier], cpus }, past) {
 
 function runs(given) {
   return h("section", { class: "card tile" },
-    h("h3", {}, "Active runs"),
+    h("h2", { class: "tile-name" }, "Active runs"),
     h("p", { class: "figure num" }, given.length),
     given.length === 0 && h("p", { class: "muted" }, "No active run: start ostler run, or ostler serve without --view-only."),
     h("ul", { class: "stack tight" }, given.map(run)));

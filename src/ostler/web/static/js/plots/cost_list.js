@@ -1,8 +1,7 @@
 /** A cost document line by line, the most expensive first. */
 
 import { h } from "../dom.js";
-import { money, tokens } from "../format.js";
-import { all } from "./cost_tiles.js";
+import { money, tokens, usedTokens } from "../format.js";
 import { percent } from "./meter.js";
 
 const SHOWN = 50;
@@ -32,7 +31,7 @@ function row(line, by, top) {
 function numbers(line) {
   return [
     h("td", { class: "num" }, line.attempts.toLocaleString("en")),
-    h("td", { class: "num" }, tokens(all(line.usage))),
+    h("td", { class: "num" }, tokens(usedTokens(line.usage))),
     h("td", { class: "num" }, cost(line)),
   ];
 }

@@ -1,25 +1,23 @@
 /** The sums of a cost document in a few large figures. */
 
 import { h } from "../dom.js";
-import { money, plural, tokens } from "../format.js";
+import { money, plural, tokens, usedTokens } from "../format.js";
 import { meter } from "./meter.js";
+
+// What happens to tasks when the budget of the day is used up.
+const BEYOND = { pause: "wait until tomorrow", fail: "fail" };
 
 /** Spent, tokens, attempts, and today against the budget. */
 export function costTiles({ total, budget }, range) {
   return h("div", { class: "tiles" },
     tile("Spent", total.attempts ? money(total.cost_usd) : "$0.00", spentWords(total, range)),
-    tile("Tokens", tokens(all(total.usage)), tokenWords(total.usage)),
+    tile("Tokens", tokens(usedTokens(total.usage)), tokenWords(total.usage)),
     tile("Attempts", total.attempts.toLocaleString("en"), total.unknown_attempts ? `${total.unknown_attempts} of unknown cost` : "all with a known cost"),
     budget?.day_usd != null && budgetTile(budget));
 }
 
-/** All tokens of a usage. */
-export function all(usage) {
-  return usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
-}
-
 function tile(name, figure, words, more = null) {
-  return h("section", { class: "card tile" }, h("h3", {}, name), h("p", { class: "figure num" }, figure), more, h("p", { class: "muted" }, words));
+  return h("section", { class: "card tile" }, h("h2", { class: "tile-name" }, name), h("p", { class: "figure num" }, figure), more, h("p", { class: "muted" }, words));
 }
 
 function spentWords(total, range) {
@@ -39,13 +37,13 @@ function part(usd, { cost_usd: whole }) {
 }
 
 function tokenWords(usage) {
-  return `${tokens(usage.input_tokens)} in, ${tokens(usage.output_tokens)} out, ${tokens(usage.cache_read_tokens)} from the cache`;
+  return `${tokens(usage.input_tokens)} in, ${tokens(usage.output_tokens)} out; ${tokens(usage.cache_read_tokens)} more from the cache`;
 }
 
 function budgetTile({ day_usd: day, today_usd: today, today_unknown_attempts: unknown, on_exceed: then }) {
   const share = day ? today / day : 1;
   const tone = share >= 1 ? "bad" : share >= 0.8 ? "warn" : "ok";
   const description = `${money(today)} of ${money(day)} today`;
-  const words = `of ${money(day)} today; beyond it tasks ${then}${unknown ? `; ${plural(unknown, "attempt")} of unknown cost not counted` : ""}`;
+  const words = `of ${money(day)} today; beyond it tasks ${BEYOND[then]}${unknown ? `; ${plural(unknown, "attempt")} of unknown cost not counted` : ""}`;
   return tile("Day budget", money(today), words, meter({ value: today, top: day, tone, description }));
 }

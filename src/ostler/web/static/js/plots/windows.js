@@ -5,6 +5,10 @@ import { clock } from "../format.js";
 import { DAY, hourName, hours } from "./scale.js";
 import { countdown, moment } from "./times.js";
 
+// Hours after "now" whose marks would overlap it.
+const NOW_HOURS = DAY / 12;
+const NOW_HOURS_ON_A_PHONE = DAY / 6;
+
 /** One line for each of `waits` ({name, detail, until, status}), those that end first on top. */
 export function windows(waits, now = Date.now()) {
   const ordered = [...waits].sort((a, b) => moment(a.until) - moment(b.until));
@@ -18,18 +22,18 @@ function line({ name, detail, until, status }, now) {
   const beyond = end > now + DAY;
   const bar = h("span", { class: "window-bar", data: { status, beyond }, style: { width: share(end, now) } });
   return h("div", { class: "window" },
-    h("div", { class: "window-name" }, h("span", { class: "cut" }, name), h("span", { class: "cut muted" }, detail)),
+    h("div", { class: "window-name" }, h("span", { class: "cut" }, name), h("span", { class: "cut muted", title: detail }, detail)),
     h("div", { class: "window-lane", "aria-hidden": "true" }, lines(now), bar),
     h("div", { class: "window-end num" }, h("span", {}, clock(until)), countdown(until)));
 }
 
 function axis(now) {
-  const marks = hours(now + DAY / 48, now + DAY * 0.97, 3);
+  const marks = hours(now + NOW_HOURS, now + DAY * 0.97, 3);
   return h("div", { class: "window window-axis", "aria-hidden": "true" },
     h("div", { class: "window-name" }),
     h("div", { class: "window-lane" },
       h("span", { class: "window-mark now", style: { left: "0%" } }, "now"),
-      marks.map((at) => h("span", { class: "window-mark", data: { hour: new Date(at).getHours() % 6 }, style: { left: share(at, now) } }, hourName(at)))),
+      marks.map((at) => h("span", { class: "window-mark", data: { hour: new Date(at).getHours() % 6, near: at < now + NOW_HOURS_ON_A_PHONE }, style: { left: share(at, now) } }, hourName(at)))),
     h("div", { class: "window-end" }));
 }
 

@@ -2,7 +2,6 @@
 
 import { post, taskPath } from "../api.js";
 import { askText, askYes } from "../ask.js";
-import { h, replace } from "../dom.js";
 import { refused, notify } from "../toast.js";
 import { askPhase } from "./ask_phase.js";
 
@@ -38,24 +37,11 @@ export async function send(id, verb, body, done) {
   }
 }
 
-/** Puts the buttons of the allowed actions into `root`. */
-export function drawActions(root, task, done) {
-  const verbs = fitting(task);
-  const buttons = verbs.map((verb, index) => {
-    const run = async () => {
-      const body = await ASKS[verb](task);
-      if (body) await send(task.id, verb, body, done);
-    };
-    const look =
-      verb === "cancel" ? "btn quiet danger" : index === 0 && !["rewind", "skip"].includes(verb) ? "btn" : "btn quiet";
-    return h("button", { class: look, type: "button", data: { verb }, on: { click: run } }, NAMES[verb]);
-  });
-  const drawn = verbs.join();
-  if (root.dataset.verbs !== drawn) replace(root, buttons);
-  root.dataset.verbs = drawn;
-}
+/** Asks for the parameters of an action; null if cancelled. */
+export const ask = (verb, task) => ASKS[verb](task);
 
-const NAMES = {
+/** The actions as the text of a button. */
+export const NAMES = {
   run: "Run",
   resume: "Resume…",
   retry: "Retry",
@@ -72,8 +58,8 @@ const DONE = {
   rewind: "Rewound.",
   skip: "Phase skipped.",
   cancel: "Cancelled.",
-  approve: "Approved.",
-  reject: "Rejected.",
+  undo: "Taken back.",
+  message: "The agent continues with your message.",
 };
 
 const ASKS = {

@@ -5,11 +5,10 @@ import { h } from "../dom.js";
 const AT_ONCE = 400;
 const SIGNS = { added: "+", removed: "-", same: " ", hunk: "" };
 
-/** Lines of a diff as an element; long diffs are shown in parts. `numbered` adds the line numbers. */
-export function diffView(lines, numbered = false) {
+/** Lines of a diff as an element; long diffs are shown in parts. */
+export function diffView(lines) {
   const body = h("div", {
     class: "diff mono",
-    data: { numbered: String(numbered) },
     role: "group",
     "aria-label": "Changes",
     tabindex: "0",
@@ -19,7 +18,7 @@ export function diffView(lines, numbered = false) {
   const grow = () => {
     const next = lines.slice(shown, shown + AT_ONCE);
     shown += next.length;
-    body.append(...next.map((line) => diffLine(line, numbered)));
+    body.append(...next.map((line) => diffLine(line)));
     more.hidden = shown >= lines.length;
     more.textContent = `Show more (${(lines.length - shown).toLocaleString("en")} lines left)`;
   };
@@ -27,13 +26,10 @@ export function diffView(lines, numbered = false) {
   return h("div", { class: "diff-part" }, body, more);
 }
 
-function diffLine(line, numbered) {
-  const number = (value) => numbered && h("span", { class: "diff-number", "aria-hidden": "true" }, value ?? "");
+function diffLine(line) {
   return h(
     "div",
     { class: "diff-line", data: { kind: line.kind } },
-    number(line.old),
-    number(line.now),
     h("span", { class: "diff-text" }, SIGNS[line.kind] + line.text),
   );
 }

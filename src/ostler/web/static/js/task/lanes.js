@@ -17,6 +17,13 @@ export function lanesOf(timeline) {
   return [...lanes.values()];
 }
 
+/** All lanes as one, for a drawing of one line. */
+export function mergedLane(lanes) {
+  const whole = emptyLane("");
+  for (const lane of lanes) for (const kind of Object.keys(whole)) if (kind !== "name") whole[kind].push(...lane[kind]);
+  return [whole];
+}
+
 /** The times of work as pairs; a wait does not count. */
 export function busyTimes(timeline, now) {
   const worked = timeline.spans.filter(

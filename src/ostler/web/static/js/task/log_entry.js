@@ -4,8 +4,9 @@ import { h } from "../dom.js";
 import { clock, money, span, tokens } from "../format.js";
 import { markdown } from "../markdown.js";
 import { refusal } from "../refusal.js";
+import { doneText, todoList } from "./todo_list.js";
 
-const MARK = /<(\w{1,40})_(complete|blocked)>([^<]{0,2000})<\/\1_\2>/g;
+const MARK = /<(\w{1,40})_(complete|blocked)>([\s\S]{0,2000}?)<\/\1_\2>/g;
 const ENDS = { succeeded: "Succeeded", failed: "Failed", interrupted: "Interrupted", running: "Running" };
 
 /** The length of a wait, if the agent reported it. */
@@ -59,6 +60,8 @@ const WRITERS = {
       entry.version && ` · ${entry.version}`,
     ),
   text_received: (entry) => textEntry(entry.text ?? ""),
+  thinking_received: (entry) => folded("Thinking", entry.text ?? "", markdown(entry.text ?? "")),
+  todos_reported: ({ todos = [] }) => folded("Todo list", doneText(todos), todoList(todos)),
   tool_denied: (entry) => note("warn", "Not allowed: ", h("b", {}, entry.tool), " ", h("code", {}, entry.detail ?? "")),
   retry_reported: (entry) =>
     note("warn", `Waiting${delay(entry.delay_seconds)} for its provider (${entry.code ?? "retry"})`),
@@ -84,6 +87,12 @@ function textEntry(text) {
   );
   const rest = marks.length ? text.replace(MARK, "") : text;
   return marks.length ? [rest.trim() ? markdown(rest) : null, marks] : markdown(text);
+}
+
+/** A name and the beginning of a text on one line, which opens. */
+function folded(name, text, body) {
+  const first = text.trim().slice(0, 300).replace(/\s+/g, " ");
+  return h("details", { class: "entry-fold" }, h("summary", {}, h("b", {}, name), " ", h("span", { class: "muted" }, first)), body);
 }
 
 function note(tone, ...parts) {

@@ -1,23 +1,6 @@
-/** Patches as data: the files of a unified diff, and the lines that an edit removes and adds. */
+/** The lines of a text that resembles a diff, and the lines that an edit removes and adds. */
 
-const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 const LONGEST_COMPARED = 600;
-
-/** The files of a patch: {path, was, kind, binary, added, removed, lines: [{kind, text, old, now}]}. */
-export function parsePatch(text) {
-  const files = [];
-  let file = null;
-  let place = null;
-  for (const line of text.split("\n")) {
-    if (line.startsWith("diff --git ") || (line.startsWith("--- ") && !place && !file?.open)) {
-      file = newFile(line);
-      files.push(file);
-      place = null;
-    }
-    if (file) place = readLine(file, line, place);
-  }
-  return files.map(({ open, ...rest }) => rest);
-}
 
 /** Whether a text begins like a diff, so that its lines are coloured. */
 export function looksLikePatch(text) {
@@ -42,70 +25,6 @@ export function editLines(before, after) {
 /** Lines; a line break at the end adds no further one. */
 function linesOf(text) {
   return text ? text.replace(/\n$/, "").split("\n") : [];
-}
-
-function newFile(line) {
-  const path = line.startsWith("diff --git ") ? pathOfHeader(line) : "";
-  return {
-    path,
-    was: path,
-    kind: "changed",
-    binary: false,
-    added: 0,
-    removed: 0,
-    lines: [],
-    open: line.startsWith("diff "),
-  };
-}
-
-function pathOfHeader(line) {
-  const rest = line.slice("diff --git ".length);
-  const middle = rest.lastIndexOf(" b/");
-  return middle < 0 ? plain(rest.split(" ").at(-1)) : rest.slice(middle + 3).replace(/"$/, "");
-}
-
-const plain = (path) =>
-  path
-    .trim()
-    .replace(/^"|"$/g, "")
-    .replace(/^[ab]\//, "");
-
-/** Adds one line; the position is that of the next line in the old and the new file, null outside a hunk. */
-function readLine(file, line, place) {
-  const hunk = HUNK.exec(line);
-  if (hunk) {
-    file.lines.push({ kind: "hunk", text: line });
-    return { old: Number(hunk[1]), now: Number(hunk[2]) };
-  }
-  if (place) return readBody(file, line, place);
-  readHead(file, line);
-  return null;
-}
-
-function readBody(file, line, place) {
-  const kind = { "+": "added", "-": "removed", " ": "same" }[line[0]];
-  if (!kind) return place;
-  const { old, now } = place;
-  file.lines.push({
-    kind,
-    text: line.slice(1),
-    old: kind === "added" ? null : old,
-    now: kind === "removed" ? null : now,
-  });
-  file.added += kind === "added";
-  file.removed += kind === "removed";
-  return { old: old + (kind !== "added"), now: now + (kind !== "removed") };
-}
-
-function readHead(file, line) {
-  if (line.startsWith("new file")) file.kind = "new";
-  else if (line.startsWith("deleted file")) file.kind = "deleted";
-  else if (line.startsWith("rename from ")) Object.assign(file, { kind: "moved", was: line.slice(12) });
-  else if (line.startsWith("Binary files ") || line.startsWith("GIT binary patch")) file.binary = true;
-  else if (line.startsWith("--- ") && !file.path) file.was = plain(line.slice(4).split("\t")[0]);
-  else if (line.startsWith("+++ ") && line !== "+++ /dev/null") file.path = plain(line.slice(4).split("\t")[0]);
-  if (!file.path && line.startsWith("+++ ")) file.path = file.was;
-  if (line.startsWith("--- ")) file.open = true;
 }
 
 function kindOf(line) {

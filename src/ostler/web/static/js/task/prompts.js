@@ -20,7 +20,7 @@ export function promptsTab(id, signal) {
     const newest = root.querySelector("details");
     if (newest) newest.open = true;
   };
-  return { node: root, update, open };
+  return { node: h("div", {}, h("h2", { class: "hidden-text" }, "Prompts"), root), update, open };
 }
 
 /** The prompt of one attempt, folded. */

@@ -1,6 +1,12 @@
 /** What a task needs from a person, as text. */
 
-import { clock } from "../format.js";
+import { clock, statusName } from "../format.js";
+
+// The commit, the size and the command that passed are shown beside it.
+const PLAIN_REQUEST = /^please review .+ \([0-9a-f]{10}: [^;]*\)(; `[^`]*` succeeded)?$/;
+
+/** Why a task waits, if that is more than the request to review it. */
+export const reasonOf = ({ message }) => (PLAIN_REQUEST.test(message ?? "") ? "" : message ?? "");
 
 /** What a task needs from a person: {title, text, next, judged, reply}, or null. */
 export function questionOf(task) {
@@ -9,7 +15,7 @@ export function questionOf(task) {
     case "needs_review":
       return {
         title: "Needs your decision",
-        text: task.message || gate?.reason || `The gate of ${task.phase} needs a person.`,
+        text: reasonOf(task) || (task.message ? `Review ${task.phase}.` : gate?.reason || `The gate of ${task.phase} needs a person.`),
         next: "",
         judged: true,
       };
@@ -24,7 +30,7 @@ export function questionOf(task) {
       };
     case "deferred":
       return {
-        title: `Waiting for a limit${task.resumes_at ? ` until ${clock(task.resumes_at)}` : ""}`,
+        title: `${statusName("deferred", task.code)}${task.resumes_at ? ` until ${clock(task.resumes_at)}` : ""}`,
         text: task.message,
         next: "Nothing to do: it resumes at that time. Resume tries at once.",
       };
@@ -35,11 +41,16 @@ export function questionOf(task) {
       return {
         title: "Failed",
         text: [task.code, task.message].filter(Boolean).join(": "),
-        next: "Read the end of the transcript, then retry, or rewind with feedback.",
+        next: task.attempts.length ? "Read the end of the transcript, then retry, or rewind with feedback." : "No agent was started: remove the reason, then retry.",
       };
     default:
       return null;
   }
+}
+
+/** The agent's words without its question, which is shown beside them. */
+export function withoutQuestion(summary, question) {
+  return (question ? summary.replace(question, () => "") : summary).trim();
 }
 
 const PAUSED = {
@@ -49,6 +60,7 @@ const PAUSED = {
 
 const BLOCKED = {
   NEEDS_INPUT: "The agent has a question",
+  AGENT_BLOCKED: "The agent has a question",
   GATE_REJECTED: "A gate failed and no retry is left",
   GATE_UNRUNNABLE: "A gate could not run",
   STUCK: "It fails repeatedly in the same way",

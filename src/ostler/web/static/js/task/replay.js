@@ -1,4 +1,4 @@
-/** A replay of a finished task at any speed. Needs no server: all data is passed in. */
+/** A replay of a finished task at any speed. Needs no server if all data is passed in. */
 
 import { h, replace } from "../dom.js";
 import { clock, span } from "../format.js";
@@ -6,21 +6,23 @@ import { busyTimes } from "./lanes.js";
 import { countUntil, ReplayClock, SPEEDS } from "./replay_clock.js";
 import { makeScale, placeOf, timeAt } from "./scale.js";
 import { Calls, LogList } from "./log_list.js";
+import { refused } from "../toast.js";
 import { TimelineView } from "./timeline.js";
 
 const MOST_SHOWN = 400;
 const FINEST = 10_000;
 
 /**
- * Puts a player into `root`. `logs` are [{number, entries}]; without a `timelineView` it draws its own.
+ * Puts a player into `root`. `logs` are [{number, entries}]; without a `timelineView` it draws its own. With a `source`
+ * (ReplayLog), the logs are those from the time `from` to the time `to`, and others are read when they are needed.
  * Returns {play, pause, seek(time), close}.
  */
-export function createReplay(root, { task, timeline, logs }, { timelineView = null, signal = undefined } = {}) {
-  const replay = new Replay(task, timeline, logs, timelineView);
+export function createReplay(root, { task, timeline, ...part }, { source = null, timelineView = null, signal = undefined } = {}) {
+  const replay = new Replay(task, timeline, part, source, timelineView);
   replace(root, replay.node);
   replay.timelineView.draw();
   const stop = new AbortController();
-  document.addEventListener("keydown", (event) => replay.key(event), { signal: stop.signal });
+  for (const type of ["keydown", "keyup"]) document.addEventListener(type, (event) => replay.key(event), { signal: stop.signal });
   const close = () => {
     stop.abort();
     replay.pause();
@@ -32,17 +34,16 @@ export function createReplay(root, { task, timeline, logs }, { timelineView = nu
 }
 
 class Replay {
-  constructor(task, timeline, logs, timelineView) {
-    this.entries = inOrder(
-      logs,
-      new Map(task.attempts.map((one) => [one.number, Date.parse(one.started_at) / 1000])),
-    );
-    this.times = this.entries.map(({ at }) => at);
-    const end = Math.max(timeline.end ?? timeline.now ?? 0, this.times.at(-1) ?? 0);
+  constructor(task, timeline, part, source, timelineView) {
+    this.source = source;
+    this.starts = new Map(task.attempts.map((one) => [one.number, Date.parse(one.started_at) / 1000]));
+    this.#take(part);
+    const end = Math.max(timeline.end ?? timeline.now ?? 0, source ? 0 : (this.times.at(-1) ?? 0));
     const start = Math.min(timeline.start, this.times[0] ?? timeline.start);
-    this.clock = new ReplayClock(this.times, start, end);
+    this.clock = new ReplayClock(this.times, start, end, this.to);
     this.scale = makeScale([...busyTimes(timeline, end), ...this.times.map((at) => [at, at])], start, end);
     this.count = 0;
+    this.loading = false;
     this.running = null;
     this.timelineView = timelineView ?? ownTimeline(timeline, (time) => this.seek(time));
     this.#build(task, timelineView ? null : this.timelineView.node);
@@ -53,7 +54,7 @@ class Replay {
     if (this.clock.isOver) this.seek(this.clock.start);
     let last = performance.now();
     const frame = (now) => {
-      this.#show(this.clock.advance(Math.min(0.25, (now - last) / 1000)));
+      if (!this.loading) this.#show(this.clock.advance(Math.min(0.25, (now - last) / 1000)));
       last = now;
       if (this.clock.isOver) this.pause();
       else this.running = requestAnimationFrame(frame);
@@ -72,12 +73,14 @@ class Replay {
     this.#show(this.clock.seek(time));
   }
 
-  /** Space plays and pauses, except in a field or on a button. */
+  /** Space plays and pauses, except where it types or ticks; a button of the replay and the tab are pressed with Enter. */
   key(event) {
     if (event.key !== " " || event.defaultPrevented || !this.node.isConnected || this.node.closest("[hidden]")) return;
-    if (event.target.closest?.("input, textarea, select, button, a, summary, dialog")) return;
-    event.preventDefault();
-    this.#toggle();
+    if (event.target.closest?.("input:not([type=range]), textarea, select, a, summary, dialog, [popover]")) return;
+    const button = event.target.closest?.("button");
+    if (button && !this.node.contains(button) && button.role !== "tab") return;
+    event.preventDefault(); // keyup as well: a button is pressed by it
+    if (event.type === "keydown" && !event.repeat) this.#toggle();
   }
 
   #build(task, drawing) {
@@ -163,8 +166,37 @@ class Replay {
     this.button.dataset.playing = String(playing);
   }
 
+  /** Takes a part of the logs. */
+  #take({ logs, from = -Infinity, to = Infinity }) {
+    this.entries = inOrder(logs, this.starts);
+    this.times = this.entries.map(({ at }) => at);
+    Object.assign(this, { from, to });
+    if (this.clock) Object.assign(this.clock, { times: this.times, limit: to });
+  }
+
+  /** Reads the part around the time of the clock, which is stopped meanwhile. */
+  async #load() {
+    if (this.loading) return;
+    this.loading = true;
+    try {
+      for (let time = null; time !== this.clock.time;) {
+        time = this.clock.time;
+        this.#take(await this.source.around(time));
+      }
+      this.#begin(Math.max(0, countUntil(this.times, this.clock.time) - MOST_SHOWN));
+    } catch (error) {
+      this.pause();
+      refused(error);
+      return;
+    } finally {
+      this.loading = false;
+    }
+    this.#show(this.clock.time);
+  }
+
   /** Shows the state at a time: the entries until then, the cursor, the clock. */
   #show(time) {
+    if (this.source && (time < this.from || time > this.to)) return void this.#load();
     const count = countUntil(this.times, time);
     if (count < this.count || count - this.count > MOST_SHOWN) this.#begin(Math.max(0, count - MOST_SHOWN));
     if (count !== this.count) this.#add(count);

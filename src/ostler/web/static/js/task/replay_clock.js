@@ -5,16 +5,16 @@ const LEAD_SECONDS = 0.25;
 
 export const SPEEDS = [1, 2, 5, 20, 100];
 
-/** `times` are those at which something happens, in order. */
+/** `times` are those at which something happens, in order; those after `limit` are not known yet. */
 export class ReplayClock {
-  constructor(times, start, end) {
-    Object.assign(this, { times, start, end, time: start, speed: 5, skipsQuiet: true });
+  constructor(times, start, end, limit = Infinity) {
+    Object.assign(this, { times, start, end, limit, time: start, speed: 5, skipsQuiet: true });
   }
 
   /** Advances by so many seconds of real time; returns the time of the replay. */
   advance(seconds) {
     const wanted = this.time + seconds * this.speed;
-    const next = this.times[countUntil(this.times, this.time)] ?? this.end;
+    const next = this.times[countUntil(this.times, this.time)] ?? Math.min(this.limit, this.end);
     const quiet = this.skipsQuiet && next - wanted > QUIET_SECONDS * this.speed;
     return this.seek(quiet ? next - LEAD_SECONDS * this.speed : wanted);
   }

@@ -1,67 +1,43 @@
-/** Search in the loaded part of a transcript. */
+/** The field that searches all transcripts of a task, and the marks in what is visible. */
 
 import { h } from "../dom.js";
-import { plural } from "../format.js";
 
-const LEAST_LETTERS = 2;
-const WAIT_MS = 150;
+const WAIT_MS = 200;
+const MOST_MARKS = 500;
 
-/** A field that finds entries; `transcript()` is the visible one. */
-export function searchField(transcript) {
-  const state = { hits: [], at: -1 };
-  const field = h("input", {
-    type: "search",
-    class: "find-field",
-    placeholder: "Find in the loaded part",
-    "aria-label": "Find in the loaded part of the transcript",
-  });
-  const count = h("span", { class: "find-count muted num", role: "status" });
+/** Letters that a search needs. */
+export const LEAST_LETTERS = 2;
+
+/** `on` gets search(text), which may be empty, step(1 or -1), and close(). */
+export function searchField(on) {
+  const field = h("input", { type: "search", class: "find-field", placeholder: "Search all transcripts", "aria-label": "Search all transcripts of this task", title: "Search (/), next result: Enter" });
   let waiting = 0;
+  const search = () => {
+    clearTimeout(waiting);
+    on.search(field.value.trim());
+  };
   field.addEventListener("input", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => look(state, transcript(), field.value, count), WAIT_MS);
+    waiting = setTimeout(search, WAIT_MS);
   });
   field.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") next(state, transcript(), field.value, count, event.shiftKey ? -1 : 1);
-    if (event.key === "Escape") field.blur();
+    if (event.key === "Enter") on.step(event.shiftKey ? -1 : 1);
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    field.value = "";
+    clearTimeout(waiting);
+    field.blur();
+    on.close();
   });
-  return { node: h("div", { class: "find row" }, field, count), focus: () => field.focus() };
+  return { node: h("div", { class: "find row" }, field), focus: () => (field.focus(), field.select()) };
 }
 
-/** Whether the visible text of an entry contains these letters. */
-export function matches(entry, words) {
-  const parts = [entry.text, entry.tool, entry.detail, entry.message, entry.input && JSON.stringify(entry.input)];
-  return parts.some((part) => part && part.toLowerCase().includes(words));
-}
-
-function look(state, transcript, text, count) {
-  const words = text.trim().toLowerCase();
-  state.at = -1;
-  const hits = words.length < LEAST_LETTERS ? [] : transcript.entries.filter((entry) => matches(entry, words));
-  state.hits = [...new Set(hits.map((entry) => transcript.nodeOf(entry)).filter(Boolean))];
-  count.textContent =
-    words.length < LEAST_LETTERS
-      ? ""
-      : `${plural(state.hits.length, "hit")} in ${plural(transcript.entries.length, "loaded entry").replace("entrys", "entries")}`;
-  paint(state.hits, words);
-}
-
-function next(state, transcript, text, count, step) {
-  if (state.at < 0 || state.hits.some((node) => !node.isConnected)) look(state, transcript, text, count);
-  if (!state.hits.length) return;
-  state.at =
-    state.at < 0 ? (step > 0 ? 0 : state.hits.length - 1) : (state.at + step + state.hits.length) % state.hits.length;
-  transcript.setFollow(false);
-  transcript.point(state.hits[state.at]);
-  count.textContent = `${state.at + 1} of ${state.hits.length} in the loaded part`;
-  paint(state.hits, text.trim().toLowerCase());
-}
-
-/** Marks the letters without changing the page, if the browser supports it. */
-function paint(nodes, words) {
+/** Marks the letters below these nodes without changing the page, if the browser supports it. */
+export function markText(nodes, text) {
   if (!globalThis.CSS?.highlights) return;
   CSS.highlights.delete("found");
-  const ranges = words.length < LEAST_LETTERS ? [] : nodes.flatMap((node) => rangesIn(node, words)).slice(0, 500);
+  const words = text.toLowerCase();
+  const ranges = words.length < LEAST_LETTERS ? [] : nodes.flatMap((node) => rangesIn(node, words)).slice(0, MOST_MARKS);
   if (ranges.length) CSS.highlights.set("found", new Highlight(...ranges));
 }
 

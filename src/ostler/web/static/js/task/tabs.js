@@ -18,6 +18,7 @@ export class Tabs {
         {
           class: "tab-panel",
           role: "tabpanel",
+          tabindex: "0",
           id: `panel-${tab.id}`,
           "aria-labelledby": `tab-${tab.id}`,
           hidden: true,

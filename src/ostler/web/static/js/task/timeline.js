@@ -2,19 +2,25 @@
 
 import { h, replace, svg } from "../dom.js";
 import { clock, span as spanned } from "../format.js";
-import { busyTimes, lanesOf, stopsOf } from "./lanes.js";
+import { busyTimes, lanesOf, mergedLane, stopsOf } from "./lanes.js";
 import { makeScale } from "./scale.js";
 import { drawTimeline, hit, layout } from "./timeline_draw.js";
 import { timelineTable } from "./timeline_table.js";
 import { describe, TimelineTip } from "./timeline_tip.js";
 
 const DEEPEST_ZOOM = 0.0005;
+const OPEN = "ostler.timeline.open";
 
-/** `on.attempt(number)`, `on.tool(number, time)` and `on.gate()` are called for the selected item. */
+/**
+ * `on.attempt(number)`, `on.tool(number, time)` and `on.gate()` are called for the selected item. With `strip` it is one
+ * line until it is opened.
+ */
 export class TimelineView {
-  constructor(on = {}) {
+  constructor(on = {}, { strip = false } = {}) {
     Object.assign(this, {
       on,
+      strip,
+      slim: strip && localStorage.getItem(OPEN) !== "true",
       timeline: null,
       lanes: [],
       scale: null,
@@ -40,7 +46,7 @@ export class TimelineView {
     );
     this.table = h("details", { class: "tl-table" }, h("summary", {}, "As a table"));
     this.table.addEventListener("toggle", () => this.#drawTable());
-    this.node = h("section", { class: "tl card", "aria-label": "Timeline" }, this.#head(), this.area, this.table);
+    this.node = h("section", { class: strip ? "tl" : "tl card", "aria-label": "Timeline", data: { slim: String(this.slim) } }, this.#head(), this.area, this.table);
     this.#listen();
   }
 
@@ -48,8 +54,8 @@ export class TimelineView {
   update(timeline) {
     this.timeline = timeline;
     this.skew = (timeline.now ?? Date.now() / 1000) - Date.now() / 1000;
-    this.lanes = lanesOf(timeline);
-    this.draw();
+    this.allLanes = lanesOf(timeline);
+    this.#arrange();
     this.#drawTable();
   }
 
@@ -58,7 +64,7 @@ export class TimelineView {
     const width = this.area.clientWidth;
     if (!this.timeline || !width) return;
     this.scale = makeScale(busyTimes(this.timeline, this.now), this.timeline.start, this.now);
-    this.place = layout(this.lanes, this.scale, this.view, width);
+    this.place = layout(this.lanes, this.scale, this.view, width, this.slim);
     this.drawing.setAttribute("height", this.place.height);
     this.drawing.setAttribute("width", width);
     replace(this.drawing, drawTimeline(this.#all), this.line);
@@ -92,6 +98,26 @@ export class TimelineView {
     this.#look(0, 1);
   }
 
+  /** Shows one line, or a lane for each phase. */
+  toggle() {
+    this.slim = !this.slim;
+    localStorage.setItem(OPEN, String(!this.slim));
+    this.node.dataset.slim = String(this.slim);
+    this.#drawToggle();
+    if (this.timeline) this.#arrange();
+  }
+
+  #arrange() {
+    this.lanes = this.slim ? mergedLane(this.allLanes) : this.allLanes;
+    this.draw();
+  }
+
+  #drawToggle() {
+    this.toggleButton.setAttribute("aria-expanded", String(!this.slim));
+    this.toggleButton.title = this.slim ? "Show the timeline phase by phase (t)" : "Show the timeline in one line (t)";
+    this.toggleButton.textContent = this.slim ? "Timeline ▾" : "Timeline ▴";
+  }
+
   #look(from, size) {
     const start = Math.min(1 - size, Math.max(0, from));
     this.view = { from: start, to: start + size };
@@ -102,12 +128,14 @@ export class TimelineView {
   #head() {
     const button = (text, label, run) =>
       h("button", { class: "btn quiet", type: "button", "aria-label": label, title: label, on: { click: run } }, text);
-    this.fitButton = button("Fit", "Show all", () => this.fit());
+    this.fitButton = button("Fit", "Fit all", () => this.fit());
     this.fitButton.disabled = true;
+    this.toggleButton = h("button", { class: "btn quiet tl-toggle", type: "button", on: { click: () => this.toggle() } });
+    if (this.strip) this.#drawToggle();
     return h(
       "div",
       { class: "row tl-head" },
-      h("h2", { class: "grow" }, "Timeline"),
+      this.strip ? [this.toggleButton, h("span", { class: "grow" })] : h("h2", { class: "grow" }, "Timeline"),
       button("−", "Zoom out", () => this.zoom(2)),
       button("+", "Zoom in", () => this.zoom(0.5)),
       this.fitButton,
@@ -239,7 +267,7 @@ export class TimelineView {
     replace(
       this.table,
       this.table.firstChild,
-      timelineTable(this.lanes, this.now, (found) => this.#open(found)),
+      timelineTable(this.allLanes, this.now, (found) => this.#open(found)),
     );
   }
 }

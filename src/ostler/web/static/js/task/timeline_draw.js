@@ -9,17 +9,19 @@ const TOP = 24;
 const MARK = 20;
 const LANE = 46;
 const NARROW_LANE = 58;
+const SLIM_LANE = 38;
 const BAR = 22;
 const RIGHT = 12;
 const EDGE = 10;
 const TOOL = 5;
 const MOST_TICKS = 3000;
 
-/** The layout: the size of the drawing, x(time) and timeOf(x), top(lane). */
-export function layout(lanes, scale, view, width) {
+/** The layout: the size of the drawing, x(time) and timeOf(x), top(lane). A slim one has neither axis nor names. */
+export function layout(lanes, scale, view, width, slim = false) {
   const narrow = width < 560;
-  const left = narrow ? 8 : 108;
-  const lane = narrow ? NARROW_LANE : LANE;
+  const left = narrow || slim ? EDGE : 108;
+  const lane = slim ? SLIM_LANE : narrow ? NARROW_LANE : LANE;
+  const head = slim ? 0 : TOP;
   const inner = Math.max(50, width - left - RIGHT);
   const x = (time) => left + ((placeOf(scale, time) - view.from) / (view.to - view.from)) * inner;
   const timeOf = (pixel) => timeAt(scale, view.from + ((pixel - left) / inner) * (view.to - view.from));
@@ -29,10 +31,12 @@ export function layout(lanes, scale, view, width) {
     inner,
     lane,
     narrow,
-    height: TOP + lanes.length * lane + 6,
+    slim,
+    head,
+    height: head + lanes.length * lane + (slim ? 0 : 6),
     x,
     timeOf,
-    top: (index) => TOP + index * lane + (narrow ? 20 : 6),
+    top: (index) => head + index * lane + (slim ? 4 : narrow ? 20 : 6),
   };
 }
 
@@ -47,6 +51,7 @@ export function drawTimeline({ lanes, marks, scale, view, place, now, chosen }) 
     class: "tl-inside",
   });
   inside.append(...lanes.flatMap((lane, index) => drawLane(lane, index, place, now, chosen)), ...breaks(scale, place));
+  if (place.slim) return [hatch(), inside];
   inside.append(...marks.map((mark) => svg("circle", { cx: place.x(mark.at), cy: MARK, r: 2.5, class: "tl-mark" })));
   return [hatch(), ...axis(scale, view, place), ...lanes.map((lane, index) => laneName(lane, index, place)), inside];
 }
@@ -97,20 +102,20 @@ function breaks(scale, place) {
     .flatMap((piece) => {
       const from = place.x(piece.from);
       const to = place.x(piece.to);
-      const teeth = `M${zigzag(from, place.height)} L${zigzag(to, place.height, true)} Z`;
-      const [x, y] = [(from + to) / 2, (TOP + place.height) / 2];
-      const label = svg(
+      const teeth = `M${zigzag(from, place)} L${zigzag(to, place, true)} Z`;
+      const [x, y] = [(from + to) / 2, (place.head + place.height) / 2];
+      const label = !place.slim && svg(
         "text",
         { x, y, class: "tl-break-name", "text-anchor": "middle", transform: `rotate(-90 ${x} ${y})`, dy: 4 },
         spanned(piece.to - piece.from),
       );
-      return [svg("path", { d: teeth, class: "tl-break" }), label];
+      return [svg("path", { d: teeth, class: "tl-break" }), label].filter(Boolean);
     });
 }
 
-function zigzag(x, height, up = false) {
+function zigzag(x, { head, height }, up = false) {
   const points = [];
-  for (let y = TOP - 4, side = 2; y <= height; y += 6, side = -side) points.push(`${x + side},${y}`);
+  for (let y = Math.max(0, head - 4), side = 2; y <= height; y += 6, side = -side) points.push(`${x + side},${y}`);
   return (up ? points.reverse() : points).join(" L");
 }
 
@@ -215,7 +220,7 @@ function drawGate(one, y, place, chosen) {
 
 /** The item at a point: a mark, a tool, a gate, an attempt or a wait. */
 export function hit({ lanes, marks, place, now }, x, y) {
-  const index = Math.floor((y - TOP) / place.lane);
+  const index = Math.floor((y - place.head) / place.lane);
   if (index < 0) return markAt(marks, place, x);
   const lane = lanes[index];
   if (!lane) return null;

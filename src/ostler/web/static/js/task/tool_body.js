@@ -3,6 +3,8 @@
 import { h } from "../dom.js";
 import { diffView } from "./diff.js";
 import { editLines, looksLikePatch, patchLines } from "./patch.js";
+import { todoList, todosOf } from "./todo_list.js";
+import { relativePath } from "./tool_words.js";
 
 const ESCAPES = /\u001b(?:\[[0-9;?]*[A-Za-z]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?)/g;
 const EDITS = [
@@ -27,8 +29,11 @@ const PATCHES = ["patch", "diff", "unified_diff"];
 /** The input of a call; the server adds its edits in one format for all agents. */
 export function toolInput(call) {
   const rest = { ...call.input };
+  const todos = todosOf(rest);
+  if (todos) delete rest.todos;
   const parts = [...edits(rest, call.edits ?? []), ...patches(rest), ...commands(rest)];
   const left = Object.entries(rest).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  if (todos) parts.unshift(todoList(todos));
   if (left.length) parts.unshift(h("dl", { class: "tool-facts" }, left.map(fact)));
   return parts;
 }
@@ -88,6 +93,6 @@ function take(rest, ...names) {
 }
 
 function fact([name, value]) {
-  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  const text = typeof value === "string" ? relativePath(value) : JSON.stringify(value, null, 2);
   return h("div", {}, h("dt", {}, name), h("dd", { class: "mono" }, text));
 }

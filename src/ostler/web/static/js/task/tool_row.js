@@ -2,6 +2,7 @@
 
 import { h, replace } from "../dom.js";
 import { toolInput, toolOutput } from "./tool_body.js";
+import { relativePath, verbOf } from "./tool_words.js";
 
 /** One tool call; `returned` adds its result. The body is created when it is opened. */
 export class ToolRow {
@@ -13,8 +14,8 @@ export class ToolRow {
     const line = h(
       "summary",
       {},
-      h("span", { class: "tool-name" }, entry.tool || "tool"),
-      h("span", { class: "tool-detail cut mono" }, oneLine(entry.detail)),
+      h("span", { class: "tool-name", title: entry.tool }, verbOf(entry)),
+      h("span", { class: "tool-detail cut mono" }, relativePath(oneLine(entry.detail))),
       this.mark,
     );
     this.node = h("details", { class: "tool", data: { state: "open" } }, line, this.body);

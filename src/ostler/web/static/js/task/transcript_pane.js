@@ -6,16 +6,16 @@ import { bytes, span, statusName } from "../format.js";
 import { refused } from "../toast.js";
 import { partOf } from "./page_window.js";
 import { promptFold } from "./prompts.js";
-import { searchField } from "./search.js";
+import { markText, searchField } from "./search.js";
 import { LogReader } from "./log_reader.js";
 import { Transcript } from "./transcript.js";
 import { drawVerdict } from "./verdict.js";
 
 const SHORT_BYTES = 200_000;
 
-/** Shows one attempt at a time; `changed(number)` is called with its number. */
+/** Shows one attempt at a time; `changed(number)` is called with its number, and `search` gets the events of searchField. */
 export class TranscriptPane {
-  constructor(id, signal, changed) {
+  constructor(id, signal, { changed, search }) {
     Object.assign(this, { id, signal, changed, shown: null, number: null, attempts: [], size: 0, waits: false });
     this.choice = h("select", {
       class: "attempt-choice",
@@ -23,7 +23,7 @@ export class TranscriptPane {
       on: { change: () => this.choose(Number(this.choice.value)) },
     });
     this.facts = h("span", { class: "muted cut attempt-facts" });
-    this.find = searchField(() => this.shown);
+    this.find = searchField(search);
     this.following = h(
       "button",
       { class: "btn quiet follow", type: "button", "aria-pressed": "false", on: { click: () => this.toggleFollow() } },
@@ -49,6 +49,7 @@ export class TranscriptPane {
       },
       "Jump to latest ↓",
     );
+    this.none = h("p", { class: "empty", hidden: true }, "No agent has worked on it yet.");
     this.prompt = h("div", {});
     this.room = h("div", { class: "transcript-room" });
     this.verdict = h("p", { class: "attempt-verdict", hidden: true });
@@ -62,7 +63,9 @@ export class TranscriptPane {
     this.node = h(
       "section",
       { class: "transcript-pane", "aria-label": "Transcript" },
+      h("h2", { class: "hidden-text" }, "Transcript"),
       this.bar,
+      this.none,
       this.prompt,
       h("div", { class: "transcript-frame" }, this.room, this.latest),
       this.verdict,
@@ -74,6 +77,8 @@ export class TranscriptPane {
     const newest = task.attempts.at(-1)?.number ?? null;
     const last = this.attempts.at(-1)?.number;
     this.attempts = task.attempts;
+    this.bar.hidden = newest === null;
+    this.none.hidden = newest !== null;
     this.#drawChoice();
     const goesOn = newest !== last && this.number === last && this.shown?.showsEnd;
     const follows = this.number === null ? !this.waits : goesOn;
@@ -87,6 +92,11 @@ export class TranscriptPane {
     if (offset !== null) await this.shown.openAt(offset);
     else if (at !== null) await this.#openTime(at);
     else await this.shown.openTail(this.live);
+  }
+
+  /** Marks a text in the entry that was opened. */
+  mark(text) {
+    markText([...this.room.querySelectorAll(".is-pointed")], text);
   }
 
   get live() {

@@ -1,0 +1,1 @@
+"""How Ostler grows: tasks, agents, files, transcripts, events and a day of work. `make growth` runs it."""

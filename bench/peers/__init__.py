@@ -1,0 +1,1 @@
+"""Other orchestrators beside Ostler, with the same instant agent. `make peers` runs it."""

@@ -1,0 +1,1 @@
+"""Moves the commits of a task between machines through a remote."""

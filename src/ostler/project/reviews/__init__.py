@@ -1,0 +1,1 @@
+"""Reviews of a task's work by a person."""

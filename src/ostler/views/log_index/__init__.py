@@ -1,0 +1,1 @@
+"""Finds places in the attempt logs of a task: by text, and by what the agent did."""

@@ -1,0 +1,1 @@
+"""One server for all projects of the user."""
