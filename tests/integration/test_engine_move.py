@@ -8,6 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from git_world import git
+from ostler.calls.attempts import attempt
+from ostler.calls.attempts.kept_answer import find_answer_places
 from ostler.config.cluster import EngineSettings
 from ostler.config.settings import GitSettings
 from ostler.engine.steps.workspaces import moving, work_in_progress
@@ -108,6 +110,32 @@ def test_a_host_that_gets_the_task_back_continues_from_the_other_one(cluster: Cl
     assert files(cluster, cluster.pushed(task)) == expected
     kept = git(cluster.a.root, "for-each-ref", "--format=%(refname)", "refs/ostler/overtaken")
     assert git(cluster.a.root, "show", f"{kept}:lost.txt") == "a"
+
+
+def test_an_answer_is_not_used_for_the_work_of_another_host(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+):
+    """A host that died before it recorded an answer gets the task back: it calls the agent again."""
+    task = cluster.add()
+    dies = [True]
+
+    def reach(name: str) -> None:
+        if name == "attempt.end" and dies:
+            dies.clear()
+            cluster.a.die()
+
+    monkeypatch.setattr(attempt, "reach", reach)
+    cluster.a.works(write("lost.txt"))
+    cluster.a.run(task)
+    places = find_answer_places(cluster.a.project.layout.task(task), task, "", {})
+    assert places.file.exists(), "the answer was not kept"
+    cluster.b.works(stop)
+    cluster.b.run(task)
+    cluster.a.works(write("one.txt"), write("two.txt"))
+    state = cluster.a.run(task)
+    assert state.status is TaskStatus.COMPLETED, state.message
+    expected = {"unfinished.txt": "b", "one.txt": "a", "two.txt": "a"}
+    assert files(cluster, cluster.pushed(task)) == expected
 
 
 def test_a_task_does_not_go_on_without_its_commit(cluster: Cluster):

@@ -8,10 +8,12 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from ostler.calls.attempts.kept_answer import delete_kept_answer
 from ostler.calls.sandbox.pinned_configuration import remember_setup
 from ostler.calls.sandbox.warm_up import OUTSIDE, start_warm_up
 from ostler.config.settings import WorkspaceSettings
 from ostler.engine.core.requests import is_publication_only
+from ostler.engine.steps.agent_call.caller import find_task_answer
 from ostler.engine.steps.move_obstacles import require_movable
 from ostler.engine.steps.progress import report_progress
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
@@ -66,6 +68,8 @@ def _make_or_repair(state: State, services: StepServices) -> TaskStarted:
     fetched = fetch_work(state, services)
     started = prepare_worktree(state, services)
     if fetched:
+        # An answer that this host kept is about the work that is replaced now.
+        delete_kept_answer(find_task_answer(state.task, services))
         continue_from(fetched, state, started, services)
     started = _move_base(state, started, services)
     push_rewritten_work(with_workspace(state, started), state, services)
