@@ -12,8 +12,10 @@ import pytest
 from servers.postgres import PostgresServer
 
 from journal_values import make_record, make_row
+from ostler.errors import StateError
 from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
+from ostler.store.busy import STOP_WAIT_SECONDS, StopRequest
 from ostler.store.postgres.address import Address
 from ostler.store.postgres.store import PostgresStore
 from postgres_world import new_address, new_store
@@ -172,3 +174,21 @@ def test_a_listener_hears_of_commits(postgres_server: PostgresServer) -> None:
                 assert woken.wait(5)
         finally:
             listener.close()
+
+
+def test_a_run_that_is_stopped_does_not_wait_for_a_server_that_hangs(own_server: PostgresServer) -> None:
+    """The wait of one read ends soon after the request, and the reads after it do not wait again."""
+    stop = StopRequest()
+    with new_store(own_server).open_journal(wait_seconds=120, stop=stop) as journal, ThreadPoolExecutor() as pool:
+        own_server.program.freeze()
+        reading = pool.submit(journal.open_rows)
+        time.sleep(0.5)
+        stop.set()
+        with pytest.raises(StateError, match="does not answer"):
+            reading.result(STOP_WAIT_SECONDS + 2)
+        began = time.monotonic()
+        for _ in range(5):
+            with pytest.raises(StateError, match="does not answer"):
+                journal.open_rows()
+        assert time.monotonic() - began < 1
+        own_server.program.thaw()

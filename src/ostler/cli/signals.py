@@ -7,12 +7,14 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
 from ostler.cli.terminal.output import print_hint
 from ostler.cli.terminal.progress import restore_cursor
 from ostler.errors import Code, OstlerError
 from ostler.project.project import Project
+from ostler.store.busy import StopRequest
 
 if TYPE_CHECKING:
     from ostler.cli.terminal.stepper import Stepper
@@ -37,9 +39,11 @@ class SignalHandler:
         stop: Callable[[], None],
         stepper: Stepper | None = None,
         greeting: str = "Stopping; all work is kept.",
+        request: StopRequest | None = None,  # set at once, also while the event loop waits for the store
     ) -> None:
         self.exit_code = 0
         self._stop = stop
+        self._request = request
         self._stepper = stepper
         self._greeting = greeting
         loop = asyncio.get_running_loop()
@@ -47,10 +51,21 @@ class SignalHandler:
             # `nohup ostler run` ignores HUP, and so must the run.
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 loop.add_signal_handler(number, self._handle_signal, code)
+                if request is not None:
+                    # The loop is still woken up: that does not need the handler which it has set.
+                    signal.signal(number, self._request_stop)
+
+    def _request_stop(self, number: int, _frame: FrameType | None) -> None:
+        """Called by the interpreter, between any two of its instructions."""
+        if self._request is not None and not (number == signal.SIGINT and self._is_editing()):
+            self._request.set()
+
+    def _is_editing(self) -> bool:
+        """Return whether an editor is open, which handles Ctrl-C itself."""
+        return self._stepper is not None and self._stepper.editing
 
     def _handle_signal(self, code: int) -> None:
-        if code == 130 and self._stepper and self._stepper.editing:
-            # The editor handles Ctrl-C itself.
+        if code == 130 and self._is_editing():
             return
         if self.exit_code:
             restore_cursor()
@@ -62,8 +77,10 @@ class SignalHandler:
         self._stop()
 
     def is_reason(self, error: OstlerError) -> bool:
-        """Return whether a run failed only because its stop could not be recorded in a locked journal."""
-        return self.exit_code != 0 and error.code is Code.STATE_BUSY
+        """Return whether a run failed only because its stop could not be recorded: the journal is locked, or
+        its server does not answer.
+        """
+        return self.exit_code != 0 and error.code in (Code.STATE_BUSY, Code.STORE_UNAVAILABLE)
 
 
 def stop_run(run: StoppableRun) -> None:

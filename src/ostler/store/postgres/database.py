@@ -70,6 +70,7 @@ class PostgresDatabase:
         self._has_written = False
         self._changes = 0  # the last known number of transactions
         self._broken: OstlerError | None = None
+        self._given_up: Unavailable | None = None  # what ended the wait of a run that is being stopped
         self._opened: Identity | None = None
         self._create = create
         self._repeat(self._connect)
@@ -268,11 +269,17 @@ class PostgresDatabase:
 
     def _repeat(self, call: Callable[[], _T]) -> _T:
         """Repeat a call until the server answers and no other process holds the lock, or the wait is over."""
+        if self._given_up is not None:
+            raise self._given_up
         started_at = time.monotonic()
         try:
             return call()
         except (Unavailable, Busy) as first:
             error: Unavailable | Busy = first
+        if isinstance(error, Unavailable) and self.stop.is_over():
+            # A run that ends reads in many places: each of them would wait for a connection.
+            self._given_up = error
+            raise error
         if isinstance(error, Busy) and not self.wait_seconds:
             raise error  # the server has waited for the lock
         pause, longest = _PAUSES

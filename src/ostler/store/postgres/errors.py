@@ -9,7 +9,7 @@ from psycopg import errors as e
 
 from ostler.errors import Code, OstlerError, StateError, UsageError
 from ostler.store.postgres.address import Address
-from ostler.store.postgres.connection import ANSWER_SECONDS, STATEMENT_SECONDS, NoAnswer
+from ostler.store.postgres.connection import STATEMENT_SECONDS, NoAnswer
 
 RECOVER = "restore a backup of the database with pg_restore; no agent is started before"
 
@@ -73,7 +73,7 @@ def translate(address: Address, error: psycopg.Error | NoAnswer) -> OstlerError 
     """Return the error to raise instead; None for an error that only a bug can cause."""
     match error:
         case NoAnswer():
-            translated = Unavailable(address, f"it did not answer for {ANSWER_SECONDS} s")
+            translated = Unavailable(address, "it does not answer")
         case e.LockNotAvailable():
             translated = Busy(address)
         case e.QueryCanceled():

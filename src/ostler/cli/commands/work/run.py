@@ -361,7 +361,7 @@ async def run_tasks(
     become_subreaper()
     ignore_closed_output()
     ostler = Ostler(project, os.environ, stepper, print_message=print_hint)
-    signals = SignalHandler(partial(stop_run, ostler), stepper)
+    signals = SignalHandler(partial(stop_run, ostler), stepper, request=project.journal.stop_request)
     try:
         work = asyncio.create_task(
             ostler.run_all(task_ids or None, jobs, wait=wait, fail_fast=fail_fast, details=False)

@@ -35,7 +35,11 @@ async def run_in_cluster(
     ignore_closed_output()
     await _start(project)
     follower = _Follower(project, task_ids, wait)
-    signals = SignalHandler(partial(stop_run, follower), greeting="Stopping; the workers continue the tasks.")
+    signals = SignalHandler(
+        partial(stop_run, follower),
+        greeting="Stopping; the workers continue the tasks.",
+        request=project.journal.stop_request,
+    )
     deferred = find_deferred(project, task_ids) if wait else {}
     screen = show_selected(open_progress(as_json, deferred, project.layout), select_tasks(task_ids))
     after = _find_start(project, task_ids)
@@ -153,10 +157,17 @@ async def run_cluster_worker(project: Project, labels: tuple[str, ...], as_json:
             labels=labels,
         )
         signals = SignalHandler(
-            partial(stop_run, worker), greeting="Stopping; other workers continue the tasks."
+            partial(stop_run, worker),
+            greeting="Stopping; other workers continue the tasks.",
+            request=project.journal.stop_request,
         )
         screen = show_selected(open_progress(as_json, {}, project.layout), select_host(host))
-        await show_progress(worker, asyncio.create_task(worker.run()), screen, None)
+        try:
+            await show_progress(worker, asyncio.create_task(worker.run()), screen, None)
+        except OstlerError as error:
+            if not signals.is_reason(error):
+                raise
+            print_hint(f"Stopped; {error.message}. Other workers continue the tasks.")
     finally:
         await ostler.close()
     return signals.exit_code

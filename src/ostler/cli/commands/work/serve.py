@@ -156,7 +156,7 @@ async def _serve_cluster(project: Project, listener: socket.socket, as_json: boo
 
 async def _serve_until_stopped(work: Worker | _Viewer, web: WebServer, as_json: bool, greeting: str) -> int:
     """Print the URL, show progress in the terminal and return the exit code."""
-    signals = SignalHandler(partial(stop_run, work))
+    signals = SignalHandler(partial(stop_run, work), request=work.project.journal.stop_request)
     try:
         print_address(web.site.make_one_time_url(), as_json)
         if not as_json:

@@ -107,7 +107,7 @@ async def _run_worker(project: Project, once: bool, as_json: bool) -> int:
     ostler = Ostler(project, os.environ, print_message=print_hint)
     try:
         worker = Worker(ostler, print_hint)
-        signals = SignalHandler(partial(stop_run, worker))
+        signals = SignalHandler(partial(stop_run, worker), request=project.journal.stop_request)
         if not once and not as_json:
             print_hint(_format_greeting(worker.scheduler))
         with register_run(project.layout):
