@@ -6,6 +6,7 @@ It holds nothing that is not in the journal or on the server, so another worker 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
@@ -33,12 +34,16 @@ class StartTask(Protocol):
         ...
 
 
+_log = logging.getLogger(__name__)
 _MAX_AGE_SECONDS = 5.0  # of the list
 _WHOLE_SECONDS = 60.0  # between two reads of the whole list, with the tasks that wait for a person
-_AGE_RATIO = 4  # a board reads the list for at most a fifth of its time
+# A board reads the list for at most a fifth of its time. The whole list does not count: it is read rarely, and
+# a decision that is made meanwhile would wait for seconds where thousands of tasks wait for a person.
+_AGE_RATIO = 4
 _ROUND_SECONDS = 3600.0  # then the workflow continues as a new run, with an empty history
 _MIN_PAUSE_SECONDS = 0.02
 _RETRY_SECONDS = 2.0  # after an error of the journal or of the server
+_FAILED_SECONDS = 10.0  # after an error that only a bug can cause
 _PARALLEL_STARTS = 20
 
 
@@ -123,6 +128,10 @@ class BoardRun:
             while not self._ended.is_set() and clock.monotonic() < until:
                 await self._try_look()
                 await self._wait(self._find_pause())
+        except Exception as error:
+            # Its text may be that of a task, and must not be in the history of the workflow.
+            _log.exception("the board could not be read; it is tried again in %g s", _FAILED_SECONDS)
+            raise GivenBack("failed", _FAILED_SECONDS) from error
         finally:
             self._runs.remove(self)
         if self._ended.is_set():
@@ -173,7 +182,8 @@ class BoardRun:
         members = {row.id: row for row in settled.board.rows if row.pipeline}
         self._due_at = self._read_at + find_next_due(settled.board.rows, now)
         chosen = self._starts.choose(rows, members, services.clock.monotonic(), self._read_label)
-        self._cost_seconds = services.clock.monotonic() - self._read_at
+        if self._whole_at < self._read_at:
+            self._cost_seconds = services.clock.monotonic() - self._read_at
         await self._start(chosen)
 
     def _read_rows(self) -> list[TaskRow]:
