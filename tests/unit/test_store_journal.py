@@ -132,6 +132,22 @@ class TestAppend:
         assert journal.active_rows() == [revised, dependent]
         assert journal.open_rows() == [revised, dependent]
 
+    def test_late_reviews(self, journal: Journal) -> None:
+        """Only open tasks that wait for a review, from the one that has waited longest."""
+        rows = [
+            replace(make_row(1, TaskId(name)), status=status, updated_at=at, open=is_open)
+            for name, status, at, is_open in (
+                ("a-new", "needs_review", 30.0, True),
+                ("b-late", "needs_review", 20.0, True),
+                ("c-later", "needs_review", 10.0, True),
+                ("d-blocked", "blocked", 10.0, True),
+                ("e-closed", "needs_review", 10.0, False),
+            )
+        ]
+        for row in rows:
+            journal.append(make_record(1, row.id), row)
+        assert journal.late_reviews(20.0) == [rows[2], rows[1]]
+
     def test_statuses_of_some_tasks(self, journal: Journal) -> None:
         """The requested tasks that exist, whether anything is left to do or not."""
         journal.append(make_record(1), replace(make_row(1), status="completed", open=False))

@@ -139,6 +139,7 @@ def test_unreadable_event_is_refused(path: Path, journal: SqliteJournal) -> None
         "_SELECT_FEED",
         "_SELECT_FEED_OF_TASK",
         "_FIND_TASKS",
+        "_SELECT_LATE_REVIEWS",
     ],
 )
 def test_queries_use_an_index(journal: SqliteJournal, query: str) -> None:

@@ -47,11 +47,13 @@ def apply_review_timeouts(project: Project, now: float) -> list[str]:
     approves a change of settings, agent configuration or CI.
     """
     gates = project.settings.gates
-    if gates.human_timeout_seconds is None and not gates.options:
+    limits = (gates.human_timeout_seconds, *(one.human_timeout_seconds for one in gates.options.values()))
+    shortest = min(filter(None, limits), default=None)
+    if shortest is None:
         return []
-    rows = [row for row in project.journal.open_rows() if row.status == TaskStatus.NEEDS_REVIEW]
     messages: list[str] = []
-    for state in map(decode_state, rows):
+    # A worker looks every second, and thousands of tasks can wait.
+    for state in map(decode_state, project.journal.late_reviews(now - shortest)):
         policy = _find_policy(state, gates)
         if policy is None or not _is_late(state, policy, now):
             continue
@@ -92,8 +94,14 @@ def _has_guarded_files(state: State) -> bool:
 def _remind(project: Project, state: State, policy: _Policy, now: float) -> bool:
     """Record a reminder, which notifications are sent for; return False if the last one is not old enough."""
     notice = ReviewReminded(name_current_gate(state), policy.reason)
+
+    def is_recent() -> bool:
+        return now - project.journal.last_notice(state.task, "review_reminded") < policy.seconds
+
+    if is_recent():  # mostly, and a transaction locks the project
+        return False
     with project.journal.transaction():  # several workers look at the same tasks
-        if now - project.journal.last_notice(state.task, "review_reminded") < policy.seconds:
+        if is_recent():
             return False
         project.journal.notify(state.task, now, [notice])
     return True

@@ -110,6 +110,10 @@ class Journal(EventPublisher, Protocol):
         """Return the open tasks, without those that only a person can continue, the oldest first."""
         ...
 
+    def late_reviews(self, before: float) -> list[TaskRow]:
+        """Return the open tasks that wait for a review and have not changed since a time, the oldest first."""
+        ...
+
     def named_rows(self, tasks: Sequence[TaskId]) -> list[TaskRow]:
         """Return these tasks in this order; missing tasks are left out."""
         ...

@@ -75,6 +75,8 @@ _SELECT_OPEN_TASKS = f"{_TASK} WHERE open ORDER BY created_at, id"
 _SELECT_ACTIVE_TASKS = f"""{_TASK} WHERE open
         AND NOT (status IN ('paused', 'needs_review', 'blocked') AND waits_for = '' AND pipeline = '')
     ORDER BY created_at, id"""
+_SELECT_LATE_REVIEWS = f"""{_TASK} WHERE status = 'needs_review' AND updated_at <= $1 AND open
+    ORDER BY updated_at, id"""
 _FIND_TASKS = "SELECT id FROM task WHERE id >= $1 AND id < $2 ORDER BY id"
 _LAST_LETTER = chr(0x10FFFF)
 _SELECT_FEED = "SELECT position, at, task, body FROM feed WHERE position > $1 ORDER BY position LIMIT $2"
@@ -232,6 +234,9 @@ class SqlJournal:
 
     def active_rows(self) -> list[TaskRow]:
         return [_to_row(found) for found in self._db.query(_SELECT_ACTIVE_TASKS)]
+
+    def late_reviews(self, before: float) -> list[TaskRow]:
+        return [_to_row(found) for found in self._db.query(_SELECT_LATE_REVIEWS, before)]
 
     def named_rows(self, tasks: Sequence[TaskId]) -> list[TaskRow]:
         rows = (_to_row(found) for found in self._query_listed(f"{_TASK} WHERE id IN", tasks))

@@ -11,7 +11,7 @@ from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.event import Event, FeedLine, Record
 from ostler.model.ids import TaskId
 from ostler.model.notice import Notice
-from ostler.model.status import WAITS_FOR_PERSON
+from ostler.model.status import WAITS_FOR_PERSON, TaskStatus
 from ostler.store import codec
 from ostler.store.fence import Claim
 from ostler.store.journal import FEED_LIMIT, Append, RecordedTasks
@@ -125,6 +125,11 @@ class MemoryJournal:
         return [
             row for row in self.open_rows() if row.status not in WAITS_FOR_PERSON or row.after or row.pipeline
         ]
+
+    def late_reviews(self, before: float) -> list[TaskRow]:
+        waiting = (row for row in self.open_rows() if row.status == TaskStatus.NEEDS_REVIEW)
+        found = (row for row in waiting if row.updated_at <= before)
+        return sorted(found, key=lambda row: (row.updated_at, row.id))
 
     def named_rows(self, tasks: Sequence[TaskId]) -> list[TaskRow]:
         return [self._rows[task] for task in tasks if task in self._rows]
