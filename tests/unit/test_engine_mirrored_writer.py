@@ -185,6 +185,28 @@ def test_a_run_that_lost_its_task_uploads_no_more(run: Run) -> None:
     assert run.blobs.read(NAME) == b"1"
 
 
+def test_a_run_that_a_later_claim_has_fenced_uploads_no_more(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end of its agent is reported after that: the files of the task are those of the other run."""
+    claim = Claim(1)
+
+    async def refuse(record: Record, *_: object, **__: object) -> bool:
+        raise ClaimLost(record.task)
+
+    async def check() -> None:
+        await run.append(TaskClaimed("r", host="a"), "1", claim)
+        monkeypatch.setattr(run.recorder, "append", refuse)
+        with pytest.raises(ClaimLost):
+            await run.append(TaskStarted("w", "b", "abc"), "1", claim)
+        run.page.write_text("2")
+        await run.writer.end_attempt(make_attempt(), claim=claim)
+
+    asyncio.run(check())
+    assert run.blobs.read(NAME) == b"1"
+    assert not run.mirror.is_following(TASK)
+
+
 def test_the_background_upload_ends_with_the_lease(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cut worker may write no record for long, and another one writes the files of the task."""
     monkeypatch.setattr("ostler.blobs.followed._TICK_SECONDS", 0.02)

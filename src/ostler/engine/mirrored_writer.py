@@ -73,7 +73,8 @@ class MirroredWriter:
         return self._writer.set_session(task, number, session_id, claim=claim)
 
     async def end_attempt(self, attempt: Attempt, *, claim: Claim | None = None) -> bool:
-        await self._upload(attempt.task, claim)
+        if self._mirror.is_following(attempt.task):  # else another machine may have the task
+            await self._upload(attempt.task, claim)
         return await self._writer.end_attempt(attempt, claim=claim)
 
     async def flush(self) -> None:

@@ -36,6 +36,7 @@ from ostler.store.postgres.schema import (
 from ostler.store.repeat import TransactionLost
 
 _T = TypeVar("_T")
+_GIVE_UP_SECONDS = 10.0  # without another try, after the wait of a run that is being stopped
 _PAUSES = (0.05, 1.0)  # seconds between two tries: the first pause, and the longest
 
 
@@ -71,6 +72,7 @@ class PostgresDatabase:
         self._changes = 0  # the last known number of transactions
         self._broken: OstlerError | None = None
         self._given_up: Unavailable | None = None  # what ended the wait of a run that is being stopped
+        self._given_up_until = 0.0
         self._opened: Identity | None = None
         self._create = create
         self._repeat(self._connect)
@@ -269,17 +271,13 @@ class PostgresDatabase:
 
     def _repeat(self, call: Callable[[], _T]) -> _T:
         """Repeat a call until the server answers and no other process holds the lock, or the wait is over."""
-        if self._given_up is not None:
-            raise self._given_up
         started_at = time.monotonic()
+        if self._given_up is not None and started_at < self._given_up_until:
+            raise self._given_up
         try:
             return call()
         except (Unavailable, Busy) as first:
             error: Unavailable | Busy = first
-        if isinstance(error, Unavailable) and self.stop.is_over():
-            # A run that ends reads in many places: each of them would wait for a connection.
-            self._given_up = error
-            raise error
         if isinstance(error, Busy) and not self.wait_seconds:
             raise error  # the server has waited for the lock
         pause, longest = _PAUSES
@@ -313,6 +311,9 @@ class PostgresDatabase:
                 "make it available, then run again; the answers of agents are kept",
             )
         if end != "done":
+            if isinstance(error, Unavailable) and self.stop.is_over():
+                # A run that ends reads in many places: each of them would wait for a connection.
+                self._given_up, self._given_up_until = error, time.monotonic() + _GIVE_UP_SECONDS
             raise error
         return results[0]
 
