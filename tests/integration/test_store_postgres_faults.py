@@ -178,8 +178,8 @@ def test_a_listener_hears_of_commits(postgres_server: PostgresServer) -> None:
 
 def test_a_run_that_is_stopped_does_not_wait_for_a_server_that_hangs(own_server: PostgresServer) -> None:
     """The wait of one read ends soon after the request, and the reads after it do not wait again."""
-    stop = StopRequest()
-    with new_store(own_server).open_journal(wait_seconds=120, stop=stop) as journal, ThreadPoolExecutor() as pool:
+    stop, store = StopRequest(), new_store(own_server)
+    with store.open_journal(wait_seconds=120, stop=stop) as journal, ThreadPoolExecutor() as pool:
         own_server.program.freeze()
         reading = pool.submit(journal.open_rows)
         time.sleep(0.5)

@@ -111,7 +111,7 @@ class Journal(EventPublisher, Protocol):
         ...
 
     def late_reviews(self, before: float) -> list[TaskRow]:
-        """Return the open tasks that wait for a review and have not changed since a time, the oldest first."""
+        """Return the open tasks that wait for a review and did not change after a time, the oldest first."""
         ...
 
     def named_rows(self, tasks: Sequence[TaskId]) -> list[TaskRow]:

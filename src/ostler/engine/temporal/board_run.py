@@ -37,8 +37,8 @@ class StartTask(Protocol):
 _log = logging.getLogger(__name__)
 _MAX_AGE_SECONDS = 5.0  # of the list
 _WHOLE_SECONDS = 60.0  # between two reads of the whole list, with the tasks that wait for a person
-# A board reads the list for at most a fifth of its time. The whole list does not count: it is read rarely, and
-# a decision that is made meanwhile would wait for seconds where thousands of tasks wait for a person.
+# A board reads the list for at most a fifth of its time. The whole list does not count: it is read rarely,
+# and a decision that is made meanwhile would wait for seconds where thousands of tasks wait for a person.
 _AGE_RATIO = 4
 _ROUND_SECONDS = 3600.0  # then the workflow continues as a new run, with an empty history
 _MIN_PAUSE_SECONDS = 0.02

@@ -131,10 +131,11 @@ class TaskRuns:
     def note_error(self, error: OstlerError) -> None:
         """Pause after an error of this machine: other workers may be able to run the task.
 
-        Runs that end during a pause were started before it: one outage ends many of them.
+        Runs that end during a pause were started before it: one outage ends many of them. A worker that is
+        stopped starts no task anyway.
         """
         reason = f"{error.message}  Next: {error.hint}" if error.hint else error.message
-        if self.services.clock.monotonic() < self._paused_until:
+        if self._stopping or self.services.clock.monotonic() < self._paused_until:
             self._print_message(reason)
             return
         seconds = min(_PAUSE_SECONDS * 2.0 ** min(self._errors, 9), _MAX_PAUSE_SECONDS)
