@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_BLOCK = re.compile(
+from ostler.lazy import lazy_pattern
+
+_BLOCK = lazy_pattern(
     r"^ {0,3}(?:(`{3,}+)(?P<label>[^`\n]*+)|(~{3,}+)[^\n]*+)(?:\n|\Z)"
     r"(?P<body>.*?)(?:^ {0,3}(?:\1`*+|\3~*+)[ \t\r]*+$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-_PARAGRAPH_END = re.compile(r"\n[ \t\r]*+\n")
-_TICKS = re.compile(r"`+")
+_PARAGRAPH_END = lazy_pattern(r"\n[ \t\r]*+\n")
+_TICKS = lazy_pattern(r"`+")
 
 
 def strip_blocks(text: str) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
+from ostler.lazy import lazy_pattern
 from ostler.secrets.redact import redact_text
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_COLOUR = lazy_pattern(r"\x1b\[[0-9;]*m")
 # In the debug text of an error of a Rust library, the last of them is the cause of the others.
-_RUST_REASON = re.compile(r'(?:message|error): "([^"\n]{1,200})"')
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f]")
+_RUST_REASON = lazy_pattern(r'(?:message|error): "([^"\n]{1,200})"')
+_CONTROL = lazy_pattern(
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f]"
+)
 
 
 def strip_colours(text: str) -> str:

@@ -6,7 +6,6 @@ A command that is not listed is refused, so that a new one is safe by default. T
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 ALL = ("",)  # every subcommand
 ALONE = ("-",)  # only without a subcommand
@@ -49,7 +48,9 @@ def refuse_inside_task(args: list[str]) -> None:
         or (allowed and not subcommand)
     ):
         return
-    # Only commands that change something need it.
+    # Only commands that change something need these.
+    from pathlib import Path  # noqa: PLC0415
+
     from ostler.config.find import find_root  # noqa: PLC0415
     from ostler.project.current_attempt import find_current_attempt, require_person  # noqa: PLC0415
 

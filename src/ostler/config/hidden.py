@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+from ostler.lazy import lazy_pattern
+
 HIDDEN = "(hidden)"
 # To the last @: a password that is not encoded may contain one.
-_IN_ADDRESS = re.compile(r"(?P<before>://[^\s/?#:@]*:)(?P<value>.*)(?=@)", re.DOTALL)
+_IN_ADDRESS = lazy_pattern(r"(?P<before>://[^\s/?#:@]*:)(?P<value>.*)(?=@)", re.DOTALL)
 # Parameters of PostgreSQL, in an address and in its other notation: host=db password=x
-_PARAMETER = re.compile(r"(?i)(?P<before>(?:ssl)?password\s*=\s*)(?P<value>'[^']*'|[^&\s\"]+)")
+_PARAMETER = lazy_pattern(r"(?i)(?P<before>(?:ssl)?password\s*=\s*)(?P<value>'[^']*'|[^&\s\"]+)")
 
 
 def hide_passwords(text: str) -> str:

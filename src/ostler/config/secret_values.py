@@ -7,19 +7,20 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
+from ostler.lazy import lazy_pattern
 from ostler.secrets.variables import is_ordinary
 
-_COMMENT = re.compile(r"\s*(?:#|;|//(?!.*=)|--+\s|-----(?:BEGIN|END) |\W+$)|\s*\[[^\]]*\]\s*$")
-_ASSIGNED = re.compile(
+_COMMENT = lazy_pattern(r"\s*(?:#|;|//(?!.*=)|--+\s|-----(?:BEGIN|END) |\W+$)|\s*\[[^\]]*\]\s*$")
+_ASSIGNED = lazy_pattern(
     r"\s*(?:export\s+|set\s+|-\s+)?"
     r"(?:(?P<quote>[\"'])(?P<quoted>[^\"']{1,200})(?P=quote)|(?P<plain>[\w./@:$-]{1,200}?))"
     r"\s*(?:=(?!=*\s*$)|:=|:(?=\s))\s*(?P<value>.*\S)\s*$"
 )
-_NETRC = re.compile(r"\s*(?:machine|default|login|account|password)\s")
-_NETRC_PASSWORD = re.compile(r"(?:^|\s)(?P<name>password|account)\s+(?P<value>\S+)")
-_ELEMENT = re.compile(r"\s*<(?P<name>[\w.:-]+)>(?P<value>[^<]+)</")
-_ADDRESS_PASSWORD = re.compile(r"://[^\s/:@]*:(?P<value>[^\s/@]+)@")
-_BLOCK = re.compile(r"[|>][+-]?\d*|[\[{]+,?|[}\])]+[,;]?")  # the value follows in the next lines
+_NETRC = lazy_pattern(r"\s*(?:machine|default|login|account|password)\s")
+_NETRC_PASSWORD = lazy_pattern(r"(?:^|\s)(?P<name>password|account)\s+(?P<value>\S+)")
+_ELEMENT = lazy_pattern(r"\s*<(?P<name>[\w.:-]+)>(?P<value>[^<]+)</")
+_ADDRESS_PASSWORD = lazy_pattern(r"://[^\s/:@]*:(?P<value>[^\s/@]+)@")
+_BLOCK = lazy_pattern(r"[|>][+-]?\d*|[\[{]+,?|[}\])]+[,;]?")  # the value follows in the next lines
 _PLAIN = "password"  # a line without a name is the secret itself
 
 

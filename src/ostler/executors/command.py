@@ -33,6 +33,7 @@ from ostler.executors.permissions import (
     resolve_permissions,
 )
 from ostler.executors.protocol import Capabilities
+from ostler.lazy import lazy_pattern
 from ostler.model.call import (
     AgentCall,
     CallResult,
@@ -62,7 +63,7 @@ _PROVIDER_FAILURES = (
     Code.MODEL_NOT_FOUND,
     Code.PROMPT_TOO_LARGE,
 )
-_PLACEHOLDER = re.compile(r"\{(prompt_file|session_id|model)\}")
+_PLACEHOLDER = lazy_pattern(r"\{(prompt_file|session_id|model)\}")
 
 
 class CommandExecutor:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ostler.errors import CODES, Code, OstlerError
 from ostler.executors.failures import FailureTable
+from ostler.lazy import lazy_pattern
 from ostler.model.call import CallResult
 from ostler.model.command import Exit, StopReason
 from ostler.process.spawn_failure import explain_refused_start
@@ -106,11 +107,11 @@ def _signal_name(number: int) -> str:
 
 
 _USAGE_ERRORS = (1, 2)  # exit codes of a program that does not accept its arguments
-_REJECTED_ARGUMENT = re.compile(
+_REJECTED_ARGUMENT = lazy_pattern(
     r"^.*(?:unknown|unrecogni[sz]ed|unexpected|invalid|no such) (?:option|argument|flag)s?\b.*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_HELP = re.compile(r"^\s{0,8}-h, --help\b", re.MULTILINE)
+_HELP = lazy_pattern(r"^\s{0,8}-h, --help\b", re.MULTILINE)
 
 
 def classify_rejected_arguments(

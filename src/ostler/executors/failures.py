@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ostler.errors import Code
+from ostler.lazy import lazy_pattern
 
 Field = Literal["text", "status", "error_type", "terminal_reason", "stop_reason"]
 
@@ -145,7 +146,7 @@ SHARED_RULES = (
 )
 SHARED_FAILURES = FailureTable()
 
-_STATUS = re.compile(
+_STATUS = lazy_pattern(
     r"\b(?:status|http(?:/[\d.]+)?|error|code)\b\W{0,3}(?:code\W{0,3})?(\d{3})\b|\((\d{3})\)"
     # A count, such as "429 passed", is no status.
     r"|^(\d{3})\b(?! (?:passed|failed|passing|failing|tests?|files?|lines?|errors?|warnings?)\b)",
@@ -167,13 +168,13 @@ def _find_status(text: str) -> int | None:
     return int(found[1] or found[2] or found[3]) if found else None
 
 
-_ERROR_ANSWER = re.compile(
+_ERROR_ANSWER = lazy_pattern(
     r"\[?API Error: (?:\d{3}\b|Request rejected|Repeated \d{3}|Connection ).*"
     r"|Credit balance is too low\W*"
     r"|Invalid API key · .*|Not logged in · .*|Claude AI usage limit reached\|\d+"
     r"|You(?:['\u2019]ve hit your [\w -]{0,30}limit|['\u2019]re out of (?:extra usage|usage credits)) [·∙] .*"
 )
-_ERROR_LINE = re.compile(
+_ERROR_LINE = lazy_pattern(
     r"\W*(?:(?:(?:api )?\w*error|fatal|failed|failure|panic|http|status|code)\b|\d{3}\b"
     r"|rate.?limit|too.?many.?requests|resource.?exhausted|overloaded|credit balance"
     r"|(?:usage|weekly|daily|session|5-hour) limit|\w*quota|you(?:['\u2019]ve| have)? (?:hit|exceeded)"
@@ -181,7 +182,7 @@ _ERROR_LINE = re.compile(
     re.IGNORECASE,
 )
 # A failed test of what the agent works on: it may quote any text.
-_TEST_RESULT = re.compile(r"\bassert|\.\w{1,4}::\w", re.IGNORECASE)
+_TEST_RESULT = lazy_pattern(r"\bassert|\.\w{1,4}::\w", re.IGNORECASE)
 _MAX_ERROR_ANSWER, _MAX_ERROR_LINE, _MAX_ERROR_LINES = 1000, 300, 3
 
 

@@ -8,9 +8,10 @@ the case.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
+
+from ostler.lazy import lazy_pattern
 
 _AGENTS = (
     *(".agents", ".aider.conf.yml", ".amazonq", ".claude", ".codex", ".continue", ".crush.json", ".cursor"),
@@ -39,7 +40,7 @@ _CI = frozenset(
         *(".semaphore", ".teamcity", ".tekton", ".woodpecker"),
     )
 )
-_CI_FILES = re.compile(
+_CI_FILES = lazy_pattern(
     r"(ostler\.toml|jenkinsfile(\..*)?|(\.mcp|opencode|\.gitlab-ci|azure-pipelines|bitbucket-pipelines|\.travis"
     r"|\.drone|\.woodpecker|\.cirrus|\.?appveyor|buildspec|cloudbuild)\.(ya?ml|jsonc?))"
 )

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import NewType
 
 from ostler.errors import UsageError
+from ostler.lazy import lazy_pattern
 
 TaskId = NewType("TaskId", str)
 
-_ID = re.compile(r"[a-z0-9][a-z0-9-]{2,39}")
-_FOREIGN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+_ID = lazy_pattern(r"[a-z0-9][a-z0-9-]{2,39}")
+_FOREIGN_ID = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _LONGEST = 40
 _SHOWN_IDS = 5  # of those that have an ambiguous prefix
 _LONGEST_SLUG = 24  # ids have up to 40 characters; lists show about this many

@@ -7,12 +7,14 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from ostler.lazy import lazy_pattern
+
 _UNIFIED = Path("/sys/fs/cgroup")
 _MEMORY = _UNIFIED / "memory"
 _UNLIMITED = 2**60  # version 1 reports a number near 2**63 for "no limit"
-_INACTIVE_FILE = re.compile(r"^(?:total_)?inactive_file (\d+)$", re.MULTILINE)
+_INACTIVE_FILE = lazy_pattern(r"^(?:total_)?inactive_file (\d+)$", re.MULTILINE)
 _VMSTAT = Path("/proc/vmstat")
-_COUNT = re.compile(rb"^oom_kill (\d+)$", re.MULTILINE)
+_COUNT = lazy_pattern(rb"^oom_kill (\d+)$", re.MULTILINE)
 
 
 class MemoryGroup(NamedTuple):

@@ -9,11 +9,12 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from ostler.lazy import lazy_pattern
 from ostler.process.keeper import tree
 from ostler.process.keeper_client import KeeperClient
 
-_STATUS_FIELDS = re.compile(rb"^(?:RssAnon|RssShmem|VmSwap):\s+(\d+) kB$", re.MULTILINE)
-_SMAPS_FIELDS = re.compile(rb"^(?:Pss_Anon|Pss_Shmem|SwapPss):\s+(\d+) kB$", re.MULTILINE)
+_STATUS_FIELDS = lazy_pattern(rb"^(?:RssAnon|RssShmem|VmSwap):\s+(\d+) kB$", re.MULTILINE)
+_SMAPS_FIELDS = lazy_pattern(rb"^(?:Pss_Anon|Pss_Shmem|SwapPss):\s+(\d+) kB$", re.MULTILINE)
 SAMPLE_SECONDS = 1.0
 SHORT_SAMPLE_SECONDS = 0.25  # before the first sample, and while more than half of the limit is used
 _RUSAGE_PER_MB = 1024 if sys.platform == "linux" else 1024 * 1024

@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from ostler.lazy import lazy_pattern
 from ostler.markdown import blank_blocks, locate_blocks
 
 NO_REASON = "the agent gave no reason"
@@ -40,12 +41,12 @@ STRUCTURED_PHASES = frozenset({"implement", "test", "validate"})
 
 _LABELS = frozenset({"json", "jsonc", "json5", ""})
 _KEYS = frozenset({"status", "reason", "summary", "message", "question"})
-_AFTER_THE_LAST = re.compile(r"[\s`~*_.]*+")  # what may follow an object that ends a text
-_ONE_BLOCK = re.compile(
+_AFTER_THE_LAST = lazy_pattern(r"[\s`~*_.]*+")  # what may follow an object that ends a text
+_ONE_BLOCK = lazy_pattern(
     r"\s*+(`{3,}|~{3,})[ \t]*+(?:json\w*+)?[ \t]*+\n(?P<body>.*)\1\s*+", re.DOTALL | re.IGNORECASE
 )
-_OPENING = re.compile(r"\{")
-_TOKEN = re.compile(r'[{}]|"(?:[^"\\\n]|\\.)*+"?')  # braces in a string are text
+_OPENING = lazy_pattern(r"\{")
+_TOKEN = lazy_pattern(r'[{}]|"(?:[^"\\\n]|\\.)*+"?')  # braces in a string are text
 
 
 class Mark(Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ostler.lazy import lazy_pattern
 from ostler.markdown import blank_code
 from ostler.prompt.answer import (
     NO_REASON,
@@ -19,11 +20,11 @@ from ostler.prompt.replies import strip_replies
 # Possessive, without backtracking, so that the time is linear.
 _BLOCKED = r"<phase_blocked>(?P<reason>[^<]*+(?:<(?!/?phase_blocked>)[^<]*+)*+)</phase_blocked>"
 _VALUE = r"\s*+(?P<value>true|false)\s*+"  # false: not complete yet
-_ANY = re.compile(rf"<(\w+)_complete>{_VALUE}</\1_complete>|{_BLOCKED}", re.IGNORECASE)
-_REASON_LABEL = re.compile(r"\A\s*+reason\s*+:", re.IGNORECASE)
-_OPEN_FENCE = re.compile(r"(?:`{3,}|~{3,})[^\n]*\n\s*\Z")
-_TAG = re.compile(r"_complete>|phase_blocked>", re.IGNORECASE)
-_ONLY_MARKS = re.compile(r"(?:\s++|true|false|</?\w+_(?:complete|blocked)>)*+", re.IGNORECASE)
+_ANY = lazy_pattern(rf"<(\w+)_complete>{_VALUE}</\1_complete>|{_BLOCKED}", re.IGNORECASE)
+_REASON_LABEL = lazy_pattern(r"\A\s*+reason\s*+:", re.IGNORECASE)
+_OPEN_FENCE = lazy_pattern(r"(?:`{3,}|~{3,})[^\n]*\n\s*\Z")
+_TAG = lazy_pattern(r"_complete>|phase_blocked>", re.IGNORECASE)
+_ONLY_MARKS = lazy_pattern(r"(?:\s++|true|false|</?\w+_(?:complete|blocked)>)*+", re.IGNORECASE)
 
 
 def check_phase_completion(

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 
+from ostler.lazy import lazy_pattern
 from ostler.markdown import strip_blocks
 
 _LONGEST = 1000  # characters of a question; the whole answer is in the transcript
 _MARKS = "?\uff1f\u061f"  # also full-width and Arabic
-_END = re.compile(
+_END = lazy_pattern(
     rf"[{_MARKS}][\s{_MARKS}!*_`'\"\u201d\u2019)\]]*+(?:[(\[][^()\[\]\n]{{1,40}}[)\]][\s*_.:]*+)?\Z"
 )
-_OPTION = re.compile(r"[ \t]*+(?:[-*+\u2022]|\(?\w{1,2}[.):])[ \t]++\S")
-_SENTENCE_END = re.compile(r"(?<=[.!:\u3002])[\s*_]++(?=\S)")
-_ASKS_FOR_REPLY = re.compile(
+_OPTION = lazy_pattern(r"[ \t]*+(?:[-*+\u2022]|\(?\w{1,2}[.):])[ \t]++\S")
+_SENTENCE_END = lazy_pattern(r"(?<=[.!:\u3002])[\s*_]++(?=\S)")
+_ASKS_FOR_REPLY = lazy_pattern(
     r"[\s*_]*+(?:please|kindly|let me know|tell me|i(?:'|\u2019)?(?:ll| will| am|m)\b|once you|thanks|"
     r"thank you|waiting for|awaiting|reply|answer)\b",
     re.IGNORECASE,

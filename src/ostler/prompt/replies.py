@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from ostler.lazy import lazy_pattern
 from ostler.model.review import Reply, ReplyStatus
 from ostler.prompt.answer import extract_text
 from ostler.text import one_line
@@ -27,11 +28,11 @@ _STATUSES: dict[str, ReplyStatus] = {
     "rejected": "declined",
 }
 _LONGEST = 20_000  # characters of a reply
-_ENTRIES = re.compile(r"\"replies\"\s*:\s*(?=\[)")
-_OPENING = re.compile(r"\{\s*\Z")
-_CLOSING = re.compile(r"\s*\}")
-_FENCE_BEFORE = re.compile(r"(?:`{3,}|~{3,})[ \t]*(?:json\w*)?[ \t]*\n\s*\Z", re.IGNORECASE)
-_FENCE_AFTER = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*(?=\n|\Z)")
+_ENTRIES = lazy_pattern(r"\"replies\"\s*:\s*(?=\[)")
+_OPENING = lazy_pattern(r"\{\s*\Z")
+_CLOSING = lazy_pattern(r"\s*\}")
+_FENCE_BEFORE = lazy_pattern(r"(?:`{3,}|~{3,})[ \t]*(?:json\w*)?[ \t]*\n\s*\Z", re.IGNORECASE)
+_FENCE_AFTER = lazy_pattern(r"\s*(?:`{3,}|~{3,})[ \t]*(?=\n|\Z)")
 # A line end inside a string is an error that models make.
 _decoder = json.JSONDecoder(strict=False)
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 from ostler.config.expect import nearest
 from ostler.config.phase_names import TEMPLATES
 from ostler.errors import Code, UsageError
+from ostler.lazy import lazy_pattern
 from ostler.model.plan import BUILT_IN_PHASES, DOCUMENT_PHASE
 from ostler.prompt.variables import KNOWN
 from ostler.text import describe_os_error
@@ -21,10 +22,10 @@ BUILT_IN = Path(__file__).parent / "phases"
 GENERAL = "general"
 
 _MAX_ERRORS = 20
-_PHASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
+_PHASE = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _NAME = r"\{\{[ ]?([#/]?)([A-Za-z][A-Za-z0-9_-]*+)[ ]?\}\}"
 # A tag alone on its line includes the line end; an empty value also removes the blank line after it.
-_TAG = re.compile(rf"^{_NAME}(\n|\Z)|{_NAME}", re.MULTILINE)
+_TAG = lazy_pattern(rf"^{_NAME}(\n|\Z)|{_NAME}", re.MULTILINE)
 
 
 class Template(Struct, frozen=True):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import re
 
-_LOCAL = re.compile(rb"(?i)(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0|host\.docker\.internal)\b")
+from ostler.lazy import lazy_pattern
+
+_LOCAL = lazy_pattern(rb"(?i)(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0|host\.docker\.internal)\b")
 _DEFAULTS = frozenset(
     b"admin changeme default example foobared guest minio minioadmin mysql pass postgres redis root".split()
     + b"secret test user".split()
 )
 _DIGEST = b"sha256:"  # docker://HOST:PORT@sha256:HASH
-_PATH = re.compile(rb"[^/]*/[^.]*\.[A-Za-z]{1,5}|[^A-Z/]*/[^A-Z]*")
+_PATH = lazy_pattern(rb"[^/]*/[^.]*\.[A-Za-z]{1,5}|[^A-Z/]*/[^A-Z]*")
 
 
 def is_example(kind: str, match: re.Match[bytes]) -> bool:

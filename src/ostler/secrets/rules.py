@@ -7,10 +7,11 @@ from functools import cache
 
 from msgspec import Struct
 
+from ostler.lazy import lazy_pattern
 from ostler.secrets.private_key import WHOLE_KEY
 
 # The escapes of strings and URLs, and the codes of a terminal, end in letters or digits.
-_ESCAPE_BEFORE = re.compile(
+_ESCAPE_BEFORE = lazy_pattern(
     rb"(?:\\(?:[0abefnrtv]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})|%[0-9A-Fa-f]{2}|\[[0-9;:]{0,20}[GHJKm])\Z"
 )
 LONGEST_ESCAPE = 24

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from ostler.lazy import lazy_pattern
 from ostler.secrets.encodings import map_squeezed
 from ostler.secrets.find import Found, find_secrets
 from ostler.secrets.key_lines import BASE64_CHARACTERS, OpenKey, find_key_lines
@@ -19,7 +18,7 @@ _LONGEST_HEADER = 256  # the first line of a private key
 _BREAKS = b" \t\r\n\"'<>`"
 _NOT_BREAKS = bytes(byte for byte in range(256) if byte not in _BREAKS)
 # The beginning of a form that contains spaces, up to the end of what was read.
-_UNFINISHED = re.compile(
+_UNFINISHED = lazy_pattern(
     rb"(?i:(?:authorization:\s*)?(?:bearer|basic|token)|authorization:|flyv1"
     rb"|aws_secret_(?:access_)?key|secretaccesskey)"
     rb"[\s\"'\\:=>|]{0,12}[^\s\"'<>`]*\Z"

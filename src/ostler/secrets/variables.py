@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 
-_NAME = re.compile(
+from ostler.lazy import lazy_pattern
+
+_NAME = lazy_pattern(
     r"(?i)(?:PASSWORD|PASSWD|TOKEN)S?(?:_|\d*$)"  # also PGPASSWORD
     r"|(?:^|_)(?:API_?KEY|SECRETS?|PASSPHRASE|CREDENTIALS?|ACCESS_KEY|AUTH|PAT|HEADERS)(?:_|\d*$)"
     r"|_KEY$|^KEY_|.PWD$"
 )
 _DIRECTORIES = frozenset(("PWD", "OLDPWD"))
 # The name of the value itself, not of a property such as TOKEN_TYPE.
-_LAST_WORD = re.compile(r"(?i)(?:PASSWORD|PASSWD|PWD|PASSPHRASE|SECRET|TOKEN|KEY)\d*$")
-_WORD = re.compile(r"[A-Z]?[a-z]{0,15}|[A-Z]{1,15}")
-_WORDS_OR_NUMBER = re.compile(r"(?i)[a-z]+(?:[ _-][a-z]+)+|[0-9.,:-]+")
-_HOST = re.compile(r"(?:[a-z][a-z0-9-]{0,30}\.)+[a-z]{2,10}(?::\d{1,5})?|[a-z][a-z-]{0,30}:\d{1,5}")
-_PATH = re.compile(r"(?:~|\.{0,2})(?:/(?:[a-z]{0,15}(?:[._-][a-z]{1,15})*|[0-9]+)){2,}/?")
-_ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*://[^\s@/?#]*([^\s@]*)")
+_LAST_WORD = lazy_pattern(r"(?i)(?:PASSWORD|PASSWD|PWD|PASSPHRASE|SECRET|TOKEN|KEY)\d*$")
+_WORD = lazy_pattern(r"[A-Z]?[a-z]{0,15}|[A-Z]{1,15}")
+_WORDS_OR_NUMBER = lazy_pattern(r"(?i)[a-z]+(?:[ _-][a-z]+)+|[0-9.,:-]+")
+_HOST = lazy_pattern(r"(?:[a-z][a-z0-9-]{0,30}\.)+[a-z]{2,10}(?::\d{1,5})?|[a-z][a-z-]{0,30}:\d{1,5}")
+_PATH = lazy_pattern(r"(?:~|\.{0,2})(?:/(?:[a-z]{0,15}(?:[._-][a-z]{1,15})*|[0-9]+)){2,}/?")
+_ADDRESS = lazy_pattern(r"(?i)[a-z][a-z0-9+.-]*://[^\s@/?#]*([^\s@]*)")
 # A key in the path or the query of an address, such as that of a web hook; not v2 or oauth2.
-_KEY_IN_ADDRESS = re.compile(r"(?=[\w.~%-]*\d)(?=[\w.~%-]*[A-Za-z])[\w.~%-]{8,}")
+_KEY_IN_ADDRESS = lazy_pattern(r"(?=[\w.~%-]*\d)(?=[\w.~%-]*[A-Za-z])[\w.~%-]{8,}")
 
 
 def is_secret_name(name: str) -> bool:

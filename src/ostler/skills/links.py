@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
+from ostler.lazy import lazy_pattern
 from ostler.markdown import blank_blocks, blank_code
 from ostler.skills.finding import LintFinding
 
 # [text](path) or [text](<path>), without an address and without an anchor of the same file.
 _OUTSIDE = r"(?!\w+:|#|/|~)"
-_LINK = re.compile(rf"\]\((?:<{_OUTSIDE}([^>#?\n]+)[^>\n]*>|{_OUTSIDE}([^)\s>#?]+)[^)\n]*)\)")
+_LINK = lazy_pattern(rf"\]\((?:<{_OUTSIDE}([^>#?\n]+)[^>\n]*>|{_OUTSIDE}([^)\s>#?]+)[^)\n]*)\)")
 # `scripts/fill.py`: a path in one of the usual directories, alone or as an argument of a command.
 _FOLDERS = r"(?:scripts|references|reference|assets|templates)"
-_QUOTED = re.compile(rf"`[^`\n]*?(?<![\w./-])((?:\./)?{_FOLDERS}/[\w./-]*\w\.\w+)[^`\n]*`")
+_QUOTED = lazy_pattern(rf"`[^`\n]*?(?<![\w./-])((?:\./)?{_FOLDERS}/[\w./-]*\w\.\w+)[^`\n]*`")
 
 
 def check_links(folder: Path, name: str, path: str, text: str, above: int = 0) -> Iterator[LintFinding]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from ostler.lazy import lazy_pattern
 from ostler.process.keeper.tree import list_descendants
 
 MAX_ENTRIES = 20_000
@@ -19,10 +20,12 @@ _SKIPPED = frozenset({".git", ".ostler", "node_modules", ".venv", "__pycache__"}
 
 _LAST_LINES = 6  # of the output; a question above them was answered or is prose
 _MAX_LENGTH = 200
-_ESCAPES = re.compile(
+_ESCAPES = lazy_pattern(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])|[\x00-\x08\x0e-\x1a]"
 )
-_FRAME = re.compile("^[\\s\u2502\u2503|>\u276f]+|[\\s\u2502\u2503|]+$")  # a dialogue is often drawn in a box
+_FRAME = lazy_pattern(
+    "^[\\s\u2502\u2503|>\u276f]+|[\\s\u2502\u2503|]+$"
+)  # a dialogue is often drawn in a box
 
 
 class ActivitySample(Struct, frozen=True):
@@ -67,7 +70,7 @@ INPUT_PROMPTS: tuple[InputPrompt, ...] = (
         r"\ballow (this|the)? ?\w* ?(command|tool|action|edit)\b.*\?\W*$", "Allow this command to run?"
     ),
 )
-_ANY_PROMPT = re.compile("|".join(f"(?:{prompt.pattern})" for prompt in INPUT_PROMPTS), re.IGNORECASE)
+_ANY_PROMPT = lazy_pattern("|".join(f"(?:{prompt.pattern})" for prompt in INPUT_PROMPTS), re.IGNORECASE)
 
 
 def find_input_prompt(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
@@ -12,6 +11,7 @@ from msgspec import Struct
 
 from ostler.config.settings import PriceSettings
 from ostler.errors import Code
+from ostler.lazy import lazy_pattern
 from ostler.model.attempt import CostSource
 from ostler.model.call import CallResult
 from ostler.model.usage import Usage
@@ -20,8 +20,8 @@ Prices = Mapping[str, PriceSettings]
 """Prices of the settings, by model or by a pattern such as `claude-*`."""
 
 _MILLION = 1_000_000
-_CLOUD = re.compile(r"^(?:[a-z]{2,6}\.)?(?:anthropic|openai)\.")  # us.anthropic.claude-...
-_STAMP = re.compile(r"(?:\[1m\]|-v\d+(?::\d+)?|[-@]20\d{6}|-20\d\d-\d\d-\d\d|[-@]latest|[-@]default)$")
+_CLOUD = lazy_pattern(r"^(?:[a-z]{2,6}\.)?(?:anthropic|openai)\.")  # us.anthropic.claude-...
+_STAMP = lazy_pattern(r"(?:\[1m\]|-v\d+(?::\d+)?|[-@]20\d{6}|-20\d\d-\d\d-\d\d|[-@]latest|[-@]default)$")
 _NO_MODEL_CALLED = (Code.AGENT_NOT_FOUND, Code.AGENT_INCOMPATIBLE, Code.SPAWN_FAILED)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
 import unicodedata
@@ -12,9 +11,10 @@ from datetime import datetime
 from typing import TextIO
 
 from ostler.clock import format_local_time
+from ostler.lazy import lazy_pattern
 
 # C0 and C1 controls but for tab and newline, bidirectional controls, line separators, invisible tags.
-_UNSAFE = re.compile(
+_UNSAFE = lazy_pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )
 _COLOURS = {"green": "32", "red": "31", "yellow": "33", "blue": "36", "dim": "2", "bold": "1"}

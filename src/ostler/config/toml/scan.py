@@ -8,18 +8,19 @@ import tomllib
 from msgspec import Struct
 
 from ostler.config.source import KeyPath
+from ostler.lazy import lazy_pattern
 
-_BLANK = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
-_KEY = re.compile(r"""[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*""")
-_VALUE = re.compile(
+_BLANK = lazy_pattern(r"(?:[ \t\r\n]+|#[^\n]*)*")
+_KEY = lazy_pattern(r"""[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*""")
+_VALUE = lazy_pattern(
     r'''"""(?s:\\.|[^\\])*?"{3,5}'''
     r"""|'''(?s:.)*?'{3,5}"""
     r'''|"(?:[^"\\\n]|\\.)*"'''
     r"""|'[^'\n]*'"""
     r"""|\#[^\n]*|[\[\]{}\n]|[^"'\#\[\]{}\n]+"""
 )
-_ASSIGN = re.compile(r"=[ \t]*")
-_REST = re.compile(r"[^\n]*\n?")
+_ASSIGN = lazy_pattern(r"=[ \t]*")
+_REST = lazy_pattern(r"[^\n]*\n?")
 _MAX_DEPTH = 16  # no setting nests deeper, but a hostile file may
 
 Span = tuple[int, int]

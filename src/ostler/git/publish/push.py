@@ -14,9 +14,10 @@ from ostler.git.publish.transport import classify_remote_failure, find_remote_er
 from ostler.git.refs import has_commit, resolve_commit
 from ostler.git.repository import Worktree
 from ostler.git.run.command import run_git
+from ostler.lazy import lazy_pattern
 
-_SHARED_BRANCHES = re.compile(r"(main|master|develop|release)|release[/\-_.].*", re.IGNORECASE)
-_REMOTE_MOVED = re.compile(
+_SHARED_BRANCHES = lazy_pattern(r"(main|master|develop|release)|release[/\-_.].*", re.IGNORECASE)
+_REMOTE_MOVED = lazy_pattern(
     r"non-fast-forward|fetch first|stale info|cannot lock ref|failed to (lock|update ref)", re.IGNORECASE
 )
 

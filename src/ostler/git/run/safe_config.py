@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -13,11 +12,12 @@ from msgspec import Struct
 from ostler.git.repository import Repository
 from ostler.git.run.failure import classify_failure
 from ostler.git.run.program import clean_environment, execute_git, settings_environment
+from ostler.lazy import lazy_pattern
 from ostler.process.tool import ToolResult
 
 # Without quotes, escapes, comments, continued lines and sections with a dot, which have rules of their own.
-_PLAIN_SECTION = re.compile(rb'\[([A-Za-z0-9-]+)(?: "([A-Za-z0-9_./@+-]*)")?\]')
-_PLAIN_VALUE = re.compile(rb"[ \t]*([A-Za-z][A-Za-z0-9-]*) = ([A-Za-z0-9_./:@+*-]+)")
+_PLAIN_SECTION = lazy_pattern(rb'\[([A-Za-z0-9-]+)(?: "([A-Za-z0-9_./@+-]*)")?\]')
+_PLAIN_VALUE = lazy_pattern(rb"[ \t]*([A-Za-z][A-Za-z0-9-]*) = ([A-Za-z0-9_./:@+*-]+)")
 Entry = tuple[str, str]  # a setting's full name and its value
 
 FIXED_SETTINGS = {

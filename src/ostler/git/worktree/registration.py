@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import stat
 from enum import StrEnum
@@ -12,9 +11,10 @@ from pathlib import Path
 from ostler.errors import Code, GitError
 from ostler.git.repository import Worktree
 from ostler.git.worktree.trash import discard
+from ostler.lazy import lazy_pattern
 
 INCOMPLETE_REASON = "initializing"  # reason of the lock that `git worktree add` holds
-_HEAD = re.compile(rb"ref: refs/[^\s]+\n?|[0-9a-f]{40}([0-9a-f]{24})?\n?")
+_HEAD = lazy_pattern(rb"ref: refs/[^\s]+\n?|[0-9a-f]{40}([0-9a-f]{24})?\n?")
 
 
 class WorktreeState(StrEnum):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ostler.lazy import lazy_pattern
+
 _UNITS = {
     r"ms|msecs?|millis(?:econds?)?|milliseconds?": 0.001,
     r"s|secs?|seconds?": 1.0,
@@ -14,11 +16,11 @@ _UNITS = {
     r"mo|months?": 30 * 86_400.0,
 }
 _NAMES = "|".join(f"(?P<u{number}>{names})" for number, names in enumerate(_UNITS))
-_PART = re.compile(
+_PART = lazy_pattern(
     rf"(?P<number>\d{{1,12}}(?:\.\d{{1,9}})?|an?(?=\s)|less than an?(?=\s))\s{{0,3}}(?:{_NAMES})(?![a-z])",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(r"\s{0,3}(?:,\s{0,3})?(?:and\s{1,3})?", re.IGNORECASE)
+_BETWEEN = lazy_pattern(r"\s{0,3}(?:,\s{0,3})?(?:and\s{1,3})?", re.IGNORECASE)
 _MAX_PARTS = 7
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
+from ostler.lazy import lazy_pattern
 from ostler.model.limits.names import FAMILIES
 
-_WORDS = re.compile(r"[a-z0-9]+")
+_WORDS = lazy_pattern(r"[a-z0-9]+")
 
 
 def find_families(model: str) -> tuple[str, ...]:

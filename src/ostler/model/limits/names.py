@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from ostler.lazy import lazy_pattern
 from ostler.model.limits.numbers import read_length
 
 FIVE_HOUR, SEVEN_DAY, OVERAGE, DAY, QUOTA = "five_hour", "seven_day", "overage", "day", "quota"
@@ -11,8 +10,8 @@ FAMILIES = ("opus", "sonnet", "haiku")
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _TOLERANCE = 0.02  # some providers report the length less what has passed of it: 299 minutes
 _SECONDS = {FIVE_HOUR: 5 * _HOUR, SEVEN_DAY: 7 * _DAY, DAY: _DAY, "minute": _MINUTE}
-NAMED_LENGTH = re.compile(r"(\d{1,6})([mhd])")
-_SAFE_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
+NAMED_LENGTH = lazy_pattern(r"(\d{1,6})([mhd])")
+_SAFE_NAME = lazy_pattern(r"[A-Za-z0-9_-]{1,40}")
 _UNITS = {"m": _MINUTE, "h": _HOUR, "d": _DAY}
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 
 from ostler.files.atomic import create_exclusive, make_private_dir
 from ostler.files.layout import Layout
+from ostler.lazy import lazy_pattern
 
 _FILE = "host"
-_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9-]+")
+_NOT_IN_A_NAME = lazy_pattern(r"[^A-Za-z0-9-]+")
 
 
 def read_host_id(layout: Layout) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -10,17 +9,18 @@ from pathlib import Path
 
 from ostler.engine.dependencies import find_cycle
 from ostler.errors import Problem
+from ostler.lazy import lazy_pattern
 from ostler.model.ids import TaskId
 from ostler.project.inspection.setup import Setup
 from ostler.project.tasks.planning import explain_phases
 
 _LOCAL_PROGRAMS = (".venv/bin", "venv/bin", "node_modules/.bin")  # a gate's environment may add them to PATH
 # The names that a shell runs itself; the others are programs.
-_SHELL_WORDS = re.compile(
+_SHELL_WORDS = lazy_pattern(
     r"\.|:|alias|bg|case|cd|command|echo|eval|exec|exit|export|false|fg|for|getopts|hash|if|jobs|kill|printf|pwd"
     r"|read|readonly|return|set|shift|test|time|times|trap|true|type|ulimit|umask|unset|until|wait|while"
 )
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_PLAIN = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
 def find_phase_circles(setup: Setup) -> Iterator[Problem]:

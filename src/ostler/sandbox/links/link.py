@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 
+from ostler.lazy import lazy_pattern
 from ostler.sandbox.checkout import Checkout
 
 # copy: the project is installed as a copy, which can be older than the commit; commit: a symbolic link in it;
 # command: a path in the command
 LinkKind = Literal["python", "copy", "node", "build", "commit", "command"]
 _MAX_BYTES = 1 << 20  # larger files are no configuration
-_END_OF_PATH = re.compile(rb"[\"'\r\n\0;,<>]")
-_ABSOLUTE_PATH = re.compile(rb"(?<![\w.~}/])(?:-[A-Z])?(/+[^\"'\r\n\0;,<>]+)")
-_WORD = re.compile(rb"[^\s:&|)]+")
+_END_OF_PATH = lazy_pattern(rb"[\"'\r\n\0;,<>]")
+_ABSOLUTE_PATH = lazy_pattern(rb"(?<![\w.~}/])(?:-[A-Z])?(/+[^\"'\r\n\0;,<>]+)")
+_WORD = lazy_pattern(rb"[^\s:&|)]+")
 
 
 class Link(Struct, frozen=True):
