@@ -25,7 +25,6 @@ os.fdatasync(log)
 """
 # Each with its reason.
 OF_A_TASK = {
-    "rev-parse HEAD^{commit}": 1,  # the commit that the task starts from
     "update-ref -m": 1,  # creates the branch
     "reset --hard": 1,  # writes the files of the worktree
     "ls-files -z": 3,  # changed files; files that stay outside of the commit, then and at the release
@@ -35,10 +34,9 @@ OF_A_TASK = {
     "update-ref --no-deref": 1,  # the task's branch, and the ref that keeps its commit
 }
 OF_THE_COMMAND = {
-    "rev-parse --path-format=absolute": 1,
-    "config -z": 1,
-    "status --porcelain": 1,
-    "diff-tree -r": 1,
+    "config -z": 1,  # what the user ignores, for the next one
+    "status --porcelain": 1,  # a warning about changes that the task does not include
+    "diff-tree -r": 1,  # the size of the change
 }
 
 

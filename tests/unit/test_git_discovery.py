@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from git_world import World, git, make_world
 from ostler.errors import Code, GitError
-from ostler.git.discovery import discover_repository
+from ostler.git.discovery import _discover, _read_plain, discover_repository
 
 
 @pytest.fixture
@@ -86,3 +87,57 @@ def test_line_break_in_the_path_is_refused(tmp_path: Path):
     with pytest.raises(GitError) as caught:
         discover_repository(made.project)
     assert "line break" in caught.value.message
+
+
+def _make_plain(world: World) -> None:
+    """Leave in the configuration what `git init` writes."""
+    git(world.project, "config", "--remove-section", "user")
+
+
+def test_a_repository_as_git_makes_it_is_found_without_git(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its top directory gives what git gives, also by a symbolic link."""
+    _make_plain(world)
+    link = world.project.parent / "link"
+    link.symlink_to(world.project)
+    by_git = _discover(world.project)
+    monkeypatch.setattr("ostler.git.discovery.execute_git", None)
+    assert by_git == discover_repository(world.project) == discover_repository(link)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda project: git(project, "config", "extensions.worktreeConfig", "true"),
+        lambda project: git(project, "config", "core.repositoryFormatVersion", "1"),
+        lambda project: git(project, "config", "core.worktree", "/elsewhere"),
+        lambda project: git(project, "config", "core.bare", "true"),
+        lambda project: git(project, "config", "include.path", "more"),
+        lambda project: git(project, "config", "user.name", "Ada # Lovelace"),
+        lambda project: git(project, "config", "--unset", "core.bare"),
+        lambda project: git(project, "checkout", "-q", "--detach"),
+        lambda project: (project / ".git/commondir").write_text("../elsewhere\n"),
+        lambda project: (project / ".git/refs").rename(project / "elsewhere"),
+        lambda project: (project / ".git/HEAD").write_text("odd\n"),
+        lambda project: (project / ".git/config").unlink(),
+        lambda project: (
+            (project / ".git").rename(project / "real") and (project / ".git").symlink_to(project / "real")
+        ),
+    ],
+)
+def test_everything_unusual_is_left_to_git(world: World, change: Callable[[Path], object]) -> None:
+    """Extensions, another work tree, a configuration with rules of its own, and what is missing."""
+    _make_plain(world)
+    place = str(world.project)
+    assert _read_plain(place) is not None
+    change(world.project)
+    assert _read_plain(place) is None
+
+
+def test_a_repository_of_another_user_is_left_to_git(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git decides by safe.directory."""
+    _make_plain(world)
+    assert _read_plain(str(world.project)) is not None
+    monkeypatch.setattr("os.geteuid", lambda: 12345)
+    assert _read_plain(str(world.project)) is None

@@ -11,9 +11,9 @@ from git_world import git as run_git
 from git_world import make_world
 from ostler.git.commit.heads import read_heads
 from ostler.git.identity import read_identity
-from ostler.git.ref_files import is_loose_commit, read_attached_branch, read_ref
+from ostler.git.ref_files import read_attached_branch, read_loose_tree, read_ref
 from ostler.git.repository import Repository
-from ostler.git.run.safe_config import _parse_plain
+from ostler.git.run.safe_config import parse_plain
 from ostler.git.run.user_config import read_user_entries
 
 
@@ -52,18 +52,21 @@ def test_what_is_unusual_is_left_to_git(repository: Repository) -> None:
     assert read_ref(repository, branch) is read_attached_branch(repository) is None
 
 
-def test_only_a_commit_in_its_own_file_is_recognized(repository: Repository) -> None:
-    """A tree, an object in a pack, a damaged one and a missing one are left to git."""
+def test_the_tree_of_a_commit_is_read_from_its_own_file(repository: Repository) -> None:
+    """No commit, one in a pack, a damaged one, one under another name and a missing one are left to git."""
     commit, tree = git(repository, "rev-parse", "HEAD"), git(repository, "rev-parse", "HEAD^{tree}")
-    assert is_loose_commit(repository, commit)
-    damaged = git(repository, "commit-tree", tree, "-m", "damaged")
-    file = repository.common_dir / "objects" / damaged[:2] / damaged[2:]
-    file.chmod(0o600)
-    file.write_bytes(b"\0")
-    assert not any(is_loose_commit(repository, one) for one in (tree, damaged, "0" * 40, ""))
+    assert read_loose_tree(repository, commit) == tree
+    objects = repository.common_dir / "objects"
+    damaged, renamed = (git(repository, "commit-tree", tree, "-m", word) for word in ("one", "two"))
+    file, other = (objects / name[:2] / name[2:] for name in (damaged, renamed))
+    for path, content in ((file, b"\0"), (other, (objects / commit[:2] / commit[2:]).read_bytes())):
+        path.chmod(0o600)
+        path.write_bytes(content)
+    assert not any(read_loose_tree(repository, one) for one in (tree, damaged, renamed, "0" * 40, ""))
     file.unlink()
+    other.unlink()
     git(repository, "repack", "-adq")
-    assert not is_loose_commit(repository, commit)
+    assert not read_loose_tree(repository, commit)
 
 
 def test_a_branch_without_its_commit_is_not_believed(tmp_path: Path) -> None:
@@ -113,7 +116,7 @@ def test_settings_are_read_again_only_after_a_change(
 )
 def test_a_plain_configuration_is_read_as_git_reads_it(text: str) -> None:
     """Sections, subsections, the case of names and repeated values."""
-    found = _parse_plain(text.encode())
+    found = parse_plain(text.encode())
     assert found is not None
     listed = subprocess.run(
         ["git", "config", "--file", "-", "--list", "-z"],
@@ -143,5 +146,5 @@ def test_a_plain_configuration_is_read_as_git_reads_it(text: str) -> None:
 )
 def test_any_other_configuration_is_left_to_git(line: str) -> None:
     """Quotes, comments, continued lines and everything else with rules of its own."""
-    assert _parse_plain(f"[core]\n\t{line}\n".encode()) is None
-    assert _parse_plain(b"a = b\n") is _parse_plain(b"[a.b]\n\tc = d\n") is None
+    assert parse_plain(f"[core]\n\t{line}\n".encode()) is None
+    assert parse_plain(b"a = b\n") is parse_plain(b"[a.b]\n\tc = d\n") is None

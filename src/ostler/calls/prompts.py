@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import unified_diff
 from pathlib import Path
 
 from ostler.calls.attempts.progress import CallProgress
@@ -101,6 +100,9 @@ def write_current(task_dir: Path, prompt: str) -> Path:
 
 def log_change(task_dir: Path, attempt: int, before: str, after: str, at: float) -> None:
     """Append a debugger's change to prompts/prompt-changes.log, as a diff with both full texts (C77)."""
+    # Only a debugger needs it.
+    from difflib import unified_diff  # noqa: PLC0415
+
     log = Transcript(str(task_dir / PROMPTS / CHANGES))
     context = len(before.splitlines()) + len(after.splitlines())
     lines = unified_diff(before.splitlines(), after.splitlines(), "before", "after", n=context, lineterm="")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from msgspec import Struct
 
 from ostler.errors import Code, GitError
+from ostler.git.ref_files import read_attached_branch
 from ostler.git.repository import Repository
 from ostler.git.run.failure import classify_failure
 from ostler.git.run.program import execute_git, settings_environment, user_environment
-from ostler.git.run.safe_config import FIXED_SETTINGS
+from ostler.git.run.safe_config import FIXED_SETTINGS, parse_plain
 
 _Mark = tuple[int, ...]
 _MAX_FOUND = 64
+_UNUSUAL = ("core.worktree", "extensions.", "include")
 _PATH_OPTIONS = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir", "--show-prefix")
 
 
@@ -34,7 +37,7 @@ def discover_repository(path: Path) -> Repository | None:
     known = _found.get(place)
     if known is not None and known.marks == _read_marks(place, known.repository):
         return known.repository
-    found = _discover(path)
+    found = _read_plain(place) or _discover(path)
     _found.pop(place, None)
     if found is not None and Path(place).is_relative_to(found.work_tree):
         while len(_found) >= _MAX_FOUND:
@@ -61,6 +64,32 @@ def _read_mark(path: Path, *, is_file: bool) -> _Mark:
         return ()
     who = (facts.st_dev, facts.st_ino, facts.st_mode, facts.st_uid)
     return (*who, facts.st_mtime_ns, facts.st_size) if is_file else who
+
+
+def _read_plain(place: str) -> Repository | None:
+    """Return the repository at the top of a work tree, as `git init` and `git clone` make it, without git.
+
+    Everything unusual is left to git: a subdirectory, a worktree, extensions, another owner.
+    """
+    git_dir = Path(place, ".git")
+    repository = Repository(Path(place), git_dir, git_dir)
+    marks = [_read_mark(path, is_file=False) for path in (Path(place), git_dir)]
+    # Git asks for safe.directory only when one of them belongs to another user.
+    if any(not mark or not stat.S_ISDIR(mark[2]) or mark[3] != os.geteuid() for mark in marks):
+        return None
+    is_whole = all((git_dir / name).is_dir() for name in ("objects", "refs"))
+    is_shared = os.path.lexists(git_dir / "commondir")
+    if not is_whole or is_shared or "\n" in place or read_attached_branch(repository) is None:
+        return None
+    try:
+        entries = parse_plain((git_dir / "config").read_bytes())
+    except OSError:
+        return None
+    settings = dict(entries or ())
+    version, bare = settings.get("core.repositoryformatversion"), settings.get("core.bare")
+    if version != "0" or bare != "false" or any(name.startswith(_UNUSUAL) for name in settings):
+        return None
+    return repository
 
 
 def _discover(path: Path) -> Repository | None:

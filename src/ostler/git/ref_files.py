@@ -5,6 +5,7 @@ Everything unusual is left to git: another storage of refs, a symbolic ref, an o
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import zlib
@@ -17,7 +18,7 @@ from ostler.git.repository import Repository
 _NAME = re.compile(rb"([0-9a-f]{40}(?:[0-9a-f]{24})?)\n?")
 _SYMBOLIC = re.compile(rb"ref: (refs/[^\s]+)\n?")
 _MAX_BYTES = 4096
-_COMMIT = b"commit "
+_COMMIT = re.compile(rb"commit \d+\0tree ([0-9a-f]{40}(?:[0-9a-f]{24})?)\n")
 
 
 def read_ref(repository: Repository, ref: str) -> str | None:
@@ -38,13 +39,18 @@ def read_attached_branch(repository: Repository) -> str | None:
     return os.fsdecode(found[1]) if found and not (repository.common_dir / "reftable").is_dir() else None
 
 
-def is_loose_commit(repository: Repository, name: str) -> bool:
-    """Return whether the repository has this commit in a file of its own; False if only git can tell."""
+def read_loose_tree(repository: Repository, commit: str) -> str:
+    """Return the tree of a commit that has a file of its own; empty if only git can tell."""
     try:
-        with (repository.common_dir / "objects" / name[:2] / name[2:]).open("rb") as file:
-            return zlib.decompressobj().decompress(file.read(_MAX_BYTES), 64).startswith(_COMMIT)
+        with (repository.common_dir / "objects" / commit[:2] / commit[2:]).open("rb") as file:
+            content = zlib.decompress(file.read(_MAX_BYTES))
     except (OSError, zlib.error):
-        return False
+        return ""
+    found = _COMMIT.match(content)
+    kind = "sha1" if len(commit) == 40 else "sha256"
+    # Git checks it too: an object can be under the name of another one.
+    is_intact = hashlib.new(kind, content, usedforsecurity=False).hexdigest() == commit
+    return found[1].decode() if found and is_intact else ""
 
 
 def flush_refs(repository: Repository, refs: Iterable[str]) -> None:

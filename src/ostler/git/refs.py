@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.errors import Code, GitError
-from ostler.git.ref_files import is_loose_commit, read_attached_branch, read_ref
+from ostler.git.ref_files import read_attached_branch, read_loose_tree, read_ref
 from ostler.git.repository import Repository
 from ostler.git.run.command import query_git, run_git
 from ostler.git.run.failure import classify_failure
@@ -67,10 +67,10 @@ def find_base(repository: Repository, target: str = "") -> Base:
 
 
 def _read_known_base(repository: Repository) -> Base | None:
-    """Return the checked-out branch without git, if its commit was read before; None if only git can tell."""
+    """Return the checked-out branch without git; None if only git can tell."""
     branch = read_attached_branch(repository)
     tip = read_ref(repository, branch) if branch and branch.startswith("refs/heads/") else None
-    if not branch or not tip or (str(repository.common_dir), tip) not in _trees:
+    if not branch or not tip or not _find_known_tree(repository, tip):
         return None
     return Base(tip, branch.removeprefix("refs/heads/"))
 
@@ -92,13 +92,21 @@ def resolve_commit(repository: Repository, name: str) -> str:
 
 def resolve_tree(repository: Repository, commit: str) -> str:
     """Return the tree of a commit; that of a complete name is looked up once."""
-    if tree := _trees.get((str(repository.common_dir), commit)):
+    if tree := _find_known_tree(repository, commit):
         return tree
     args = ("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
     tree = run_git(repository, *args).stdout.decode().strip()
     if _COMPLETE.fullmatch(commit):
         _remember_tree(repository, commit, tree)
     return tree
+
+
+def _find_known_tree(repository: Repository, commit: str) -> str:
+    """Return the tree of a commit that was looked up before or has a file of its own, else nothing."""
+    known = _trees.get((str(repository.common_dir), commit), "")
+    if not known and _COMPLETE.fullmatch(commit) and (known := read_loose_tree(repository, commit)):
+        _remember_tree(repository, commit, known)
+    return known
 
 
 def _remember_tree(repository: Repository, commit: str, tree: str) -> None:
@@ -112,7 +120,7 @@ def find_tip(repository: Repository, branch: str) -> str:
     """Return the commit of a branch; empty if there is none."""
     ref = f"refs/heads/{branch}"
     tip = read_ref(repository, ref)
-    return tip if tip and is_loose_commit(repository, tip) else resolve_commit(repository, ref)
+    return tip if tip and read_loose_tree(repository, tip) else resolve_commit(repository, ref)
 
 
 def find_checkout(repository: Repository, branch: str) -> Path | None:

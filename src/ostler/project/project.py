@@ -35,7 +35,6 @@ from ostler.model.task_record import find_current_task
 from ostler.project.agents.inside_sandbox import refuse_in_sandbox, require_accessible
 from ostler.project.agents.login import find_login_command
 from ostler.project.current_attempt import CurrentAttempt, find_current_attempt, require_person
-from ostler.project.person import read_user_name
 from ostler.secrets.registry import SECRETS
 from ostler.store.open_store import open_store
 from ostler.store.sql_journal import SqlJournal
@@ -233,6 +232,9 @@ class Project:
 
     def act(self, task: TaskId, name: str, **values: object) -> TaskView:
         """Record a person's decision about a task (see actions.py); the active or next run applies it."""
+        # Not for reading.
+        from ostler.project.person import read_user_name  # noqa: PLC0415
+
         self.require_person("decide about tasks")
         state = self.record_action(task, name, read_user_name(), values)
         is_removed = state.removed_at is not None

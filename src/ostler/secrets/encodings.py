@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
 import re
 from bisect import bisect_right
@@ -88,6 +87,9 @@ def _escape(text: str) -> set[str]:
 
 def _escape_for_pages(text: str) -> set[str]:
     """Return the text escaped for HTML, and as JSON in which the letters of HTML are escaped, as Go does."""
+    # Its table of entities is large, and only a registered secret needs it.
+    import html  # noqa: PLC0415
+
     pages = {html.escape(text, quote=False), html.escape(text), html.escape(text).replace("&#x27;", "&#39;")}
     pages |= {one.replace("&quot;", "&#34;") for one in pages}
     for letters in ("&<>", "&<>'"):

@@ -28,7 +28,10 @@ def ignore_closed_output() -> None:
 
 
 def discard_unwritten() -> None:
-    """Discard output that cannot be written, so that Python exits without an error; call this last."""
+    """Write all output and discard what cannot be written, so that Python exits without an error; call this
+    last.
+    """
+    sys.stderr.flush()
     try:
         sys.stdout.flush()
     except OSError:

@@ -7,7 +7,7 @@ import os
 from msgspec import Struct
 
 from ostler.git.identity import Identity
-from ostler.git.ref_files import is_loose_commit, read_attached_branch, read_ref
+from ostler.git.ref_files import read_attached_branch, read_loose_tree, read_ref
 from ostler.git.refs import resolve_commit
 from ostler.git.repository import Worktree
 from ostler.git.run.command import query_git, run_git
@@ -40,7 +40,7 @@ def _read_attached(worktree: Worktree) -> str | None:
     if read_attached_branch(worktree.repository) != worktree.ref:
         return None
     tip = read_ref(worktree.repository, worktree.ref)
-    is_known = tip == worktree.base or is_loose_commit(worktree.repository, tip or "")
+    is_known = tip == worktree.base or read_loose_tree(worktree.repository, tip or "") != ""
     return tip if tip and is_known else None
 
 

@@ -125,13 +125,13 @@ def _build_safe_config(entries: Iterable[Entry]) -> SafeConfig:
 @lru_cache(maxsize=64)
 def _parse_config_text(text: bytes) -> tuple[Entry, ...]:
     """Parse a configuration text; cached, as the same text has the same entries."""
-    if (plain := _parse_plain(text)) is not None:
+    if (plain := parse_plain(text)) is not None:
         return plain
     args = ("config", "--file", "-", "--list", "-z")
     return _parse(args, execute_git(args, _environment(), Path("/"), stdin=text), Path("the repository"))
 
 
-def _parse_plain(text: bytes) -> tuple[Entry, ...] | None:
+def parse_plain(text: bytes) -> tuple[Entry, ...] | None:
     """Parse a text with nothing but sections and plain values, as git writes it; None if only git can."""
     entries: list[Entry] = []
     section = ""

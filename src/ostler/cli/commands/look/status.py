@@ -36,7 +36,6 @@ from ostler.project.tasks.status_filter import (
     read_status_page,
 )
 from ostler.views.limits import summarize
-from ostler.views.next_step import next_step
 from ostler.views.task import as_json as task_json
 
 _MAX_ASKED = 20  # ready tasks whose start is found; each one may have other models
@@ -214,6 +213,9 @@ def find_next_step(project: Project, counts: Mapping[str, int], runs: list[Activ
     listing = project.journal.listing
     for need in ("question", "review") if is_ready else ("question", "review", "failed", "paused"):
         if first := listing.inbox(need, None, 1):
+            # Only a terminal shows it.
+            from ostler.views.next_step import next_step  # noqa: PLC0415
+
             return next_step(project.show(first[0].id))
     if runs or not is_ready:
         return ""
