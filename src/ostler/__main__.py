@@ -18,8 +18,8 @@ _NEW_OBJECTS_PER_COLLECTION = 50_000
 
 
 def main() -> NoReturn:
+    """Run the program in a process of its own, and end that process."""
     gc.set_threshold(_NEW_OBJECTS_PER_COLLECTION, *gc.get_threshold()[1:])
-    reopen_streams()
     code = 1
 
     def leave() -> None:
@@ -29,6 +29,13 @@ def main() -> NoReturn:
     # Registered first, so it runs last: after all threads and other exit functions, and instead of the
     # destruction of every module, which takes a tenth of a short command.
     atexit.register(leave)
+    code = run_program()
+    sys.exit(code)
+
+
+def run_program() -> int:
+    """Run the command line of this process and return its exit code; all output is written."""
+    reopen_streams()
     code = run(sys.argv[1:])
     # A late Ctrl-C must not change the exit code.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -37,7 +44,7 @@ def main() -> NoReturn:
     if temporal is not None and temporal.CONNECTED.is_set():
         # Threads of its client can crash the interpreter while it ends.
         os._exit(code)
-    sys.exit(code)
+    return code
 
 
 def run(argv: list[str]) -> int:

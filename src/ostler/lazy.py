@@ -28,19 +28,18 @@ def lazy_names(
 
 
 class _LazyPattern:
-    def __init__(self, pattern: str | bytes, flags: int) -> None:
-        self._arguments = pattern, flags
+    def __init__(self, compile_pattern: Callable[[], object]) -> None:
+        self._compile = compile_pattern
 
     def __getattr__(self, name: str) -> object:
         # Stored, so that it is called directly from then on.
-        found = self.__dict__[name] = getattr(re.compile(*self._arguments), name)
+        found = self.__dict__[name] = getattr(self._compile(), name)
         return found
 
 
 def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return a regular expression that is compiled on first use.
 
-    Compiling takes up to milliseconds, so that a seventh of the start of a run was spent on patterns that
-    most runs never use.
+    Compiling takes up to milliseconds, and a command uses few of the patterns in the modules that it loads.
     """
-    return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))
+    return cast("re.Pattern[AnyStr]", _LazyPattern(lambda: re.compile(pattern, flags)))

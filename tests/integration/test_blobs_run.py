@@ -82,8 +82,8 @@ def test_without_blobs_nothing_is_imported_or_written(world: World) -> None:
     task = world.new()
     code = (
         "import sys; sys.argv = ['ostler', 'run', sys.argv[1]]\n"
-        "import atexit, ostler.__main__ as program\n"
-        "try:\n    program.main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "import ostler.__main__ as program\n"
+        "assert program.run_program() == 0\n"
         "loaded = [name for name in sys.modules if name.startswith(('obstore', 'ostler.blobs'))]\n"
         "assert not loaded, loaded"
     )

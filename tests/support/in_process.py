@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from ostler.__main__ import main
+from ostler.__main__ import run_program
 from ostler.process.forker_client import shared_forker
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -54,7 +54,7 @@ def _call_main() -> int:
     if temporal := sys.modules.get("ostler.engine.temporal.connection"):
         temporal.CONNECTED.clear()  # a test may have connected; only a command of its own would end here
     try:
-        main()
+        return run_program()
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except Exception:  # noqa: BLE001  (Python prints it and exits with 1; the caller looks for the traceback)
