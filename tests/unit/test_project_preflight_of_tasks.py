@@ -148,8 +148,8 @@ def test_a_task_that_lacks_something_is_refused_alone(repository: Path) -> None:
         assert message.startswith(f"not run: {bad.id}: ") and "/nowhere/x" in message
 
 
-def test_the_preflight_of_a_run_starts_only_git(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two calls of git, also with pull requests; the settings of the repository are read from its file."""
+def test_the_preflight_of_a_run_starts_no_process(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even git, also with pull requests: repository, commit and settings are read from their files."""
     started: list[list[str]] = []
     run = tool._run_once
     monkeypatch.setattr(tool, "_run_once", lambda argv, *rest: started.append(argv) or run(argv, *rest))
@@ -161,7 +161,7 @@ def test_the_preflight_of_a_run_starts_only_git(repository: Path, monkeypatch: p
         task = opened.add(Task("t"))
         started.clear()
         check_ready(opened, [task])
-    assert [argv[:2] for argv in started] == [["git", "rev-parse"], ["git", "rev-parse"]]
+    assert started == []
 
 
 def test_one_error_keeps_its_code_and_hint() -> None:
