@@ -209,14 +209,15 @@ def test_at_most_three_processes(world: World, monkeypatch: pytest.MonkeyPatch) 
     head = write(world, {f"d{n % 7}/f{n}.txt": f"{n}\n" * 60 for n in range(100)})
     repository, started = world.repository, list[str]()
 
-    class CountedProcess(subprocess.Popen[bytes]):
-        def __init__(self, argv: list[str], **options: Any) -> None:
-            started.append(" ".join(argv[:2]))
-            super().__init__(argv, **options)
+    start = subprocess.Popen[bytes].__init__
+
+    def count(process: subprocess.Popen[bytes], argv: list[str], **options: Any) -> None:
+        started.append(" ".join(argv[:2]))
+        start(process, argv, **options)
 
     compare(repository, head, head, head)  # reads the configuration of the repository, once
     started.clear()
-    monkeypatch.setattr(subprocess, "Popen", CountedProcess)
+    monkeypatch.setattr(subprocess.Popen, "__init__", count)
     for _ in range(2):
         assert len(compare(repository, base, head, base).files) == 100
         assert len(started) == 3, started
