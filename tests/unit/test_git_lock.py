@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,26 @@ def test_hold_is_exclusive_and_leaves_nothing(tmp_path: Path):
     assert caught.value.code is Code.GIT_LOCKED
     with lock.hold_lock(tmp_path, timeout_seconds=0.05):
         assert os.listdir(tmp_path) == []
+
+
+def test_another_task_of_the_process_gets_the_lock_without_polling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Many tasks of one run need the lock of the repository for their worktrees."""
+    sleeps: list[float] = []
+    monkeypatch.setattr(time, "sleep", sleeps.append)
+
+    def take() -> None:
+        with lock.hold_lock(tmp_path):
+            pass
+
+    with ThreadPoolExecutor(1) as threads:
+        with lock.hold_lock(tmp_path):
+            taken = threads.submit(take)
+            with pytest.raises(TimeoutError):
+                taken.result(timeout=0.2)
+        taken.result(timeout=10)
+    assert sleeps == []
 
 
 def test_a_child_that_inherits_the_lock_keeps_it(tmp_path: Path):

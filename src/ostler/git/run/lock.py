@@ -9,6 +9,8 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
+from weakref import WeakValueDictionary
 
 from ostler.errors import Code, GitError
 from ostler.files.lock_owner import describe_owner
@@ -18,6 +20,9 @@ from ostler.waits import Wait
 STALE_AFTER_SECONDS = 10.0
 # As long as the slowest operation that may hold a lock: a checkout of a large repository.
 WAIT_SECONDS = 1800.0
+_CHECK_SECONDS = 0.05  # between two looks at whether a wait is over
+_own_locks: WeakValueDictionary[tuple[int, int], Lock] = WeakValueDictionary()
+_own_locks_lock = Lock()
 _log = logging.getLogger(__name__)
 
 
@@ -29,20 +34,45 @@ def hold_lock(directory: Path, timeout_seconds: float = WAIT_SECONDS) -> Generat
     killed.
     """
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    wait = Wait(lambda: describe_lock(directory), timeout_seconds, pause_seconds=0.01)
     try:
-        _lock(descriptor, directory, timeout_seconds)
+        own = _find_own_lock(descriptor)
+        _lock_between_threads(own, wait, directory, timeout_seconds)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    try:
+        _lock(descriptor, wait, directory, timeout_seconds)
         yield descriptor
     finally:
         os.close(descriptor)
+        own.release()
 
 
-def _lock(descriptor: int, directory: Path, timeout_seconds: float) -> None:
-    wait = Wait(lambda: describe_lock(directory), timeout_seconds, pause_seconds=0.01)
+def _find_own_lock(descriptor: int) -> Lock:
+    """Return the lock on a directory between the threads of this process."""
+    found = os.fstat(descriptor)
+    with _own_locks_lock:
+        return _own_locks.setdefault((found.st_dev, found.st_ino), Lock())
+
+
+def _lock_between_threads(own: Lock, wait: Wait, directory: Path, timeout_seconds: float) -> None:
+    """Take the lock as soon as another task of this process releases it."""
+    while not own.acquire(timeout=_CHECK_SECONDS):
+        if not wait.check():
+            raise _describe_failure(directory, timeout_seconds)
+
+
+def _lock(descriptor: int, wait: Wait, directory: Path, timeout_seconds: float) -> None:
     while not _try_flock(descriptor):
         if not wait.pause():
-            message = f"another Ostler process has used {directory} for more than {timeout_seconds:g} s"
-            raise GitError(Code.GIT_LOCKED, message, "wait for it, or stop it")
+            raise _describe_failure(directory, timeout_seconds)
     wait.finish()
+
+
+def _describe_failure(directory: Path, timeout_seconds: float) -> GitError:
+    message = f"another Ostler process has used {directory} for more than {timeout_seconds:g} s"
+    return GitError(Code.GIT_LOCKED, message, "wait for it, or stop it")
 
 
 def describe_lock(directory: Path) -> str:
