@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 _PREFIX = "ostler-"
@@ -17,8 +18,13 @@ _numbers = itertools.count(1)
 
 def create_name(what: str) -> str:
     """Return a new name for something of this run, such as of an attempt."""
-    owner = f"{_read_boot()}-{_read_pid_space()}-{os.getpid()}-{_read_start(os.getpid())}"
-    return f"{_PREFIX}{owner}-{next(_numbers)}-{_UNSAFE.sub('-', what)[:_LONGEST]}"
+    return f"{_PREFIX}{_name_process(os.getpid())}-{next(_numbers)}-{_UNSAFE.sub('-', what)[:_LONGEST]}"
+
+
+@cache
+def _name_process(own: int) -> str:
+    """Return the part of a name that stays the same in this process; `own` is its pid."""
+    return f"{_read_boot()}-{_read_pid_space()}-{own}-{_read_start(own)}"
 
 
 def is_of_dead_run(name: str) -> bool:

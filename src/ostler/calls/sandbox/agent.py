@@ -101,6 +101,7 @@ async def open_agent_sandbox(agent: AgentSandbox) -> AsyncGenerator[SandboxedCal
             on_refusal=lambda refusal: agent.on_event(_describe(refusal)),
             check_usage=agent.running.add if agent.running else allow_usage,
             port=port,
+            chosen=chosen,
         )
         for warning in prepared.warnings:
             agent.on_event(WarningRaised(warning))

@@ -16,7 +16,7 @@ from ostler.files.atomic import make_private_dir
 from ostler.model.command import Launcher
 from ostler.model.sandbox import Refusal, SandboxRecord, is_separate
 from ostler.model.usage import Usage
-from ostler.sandbox.box.tiers import ChosenTier, choose_tier
+from ostler.sandbox.box.tiers import ChosenTier, choose_tier, has_been_tested
 from ostler.sandbox.network.indexes.found import Indexes
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class SandboxRequest(Struct, frozen=True):
     route: ModelRoute | None = None  # its model calls; None: it makes none through the proxy
     memory_mb: int | None = None
     port: Port | None = None  # of the proxy; None: opened with the sandbox
+    chosen: ChosenTier | None = None  # None: chosen by the settings
     on_refusal: Callable[[Refusal], None] = ignore_refusal
     check_usage: Callable[[str, Usage], str] = allow_usage
 
@@ -62,7 +63,8 @@ class OpenSandbox(Struct, frozen=True):
 @asynccontextmanager
 async def open_sandbox(request: SandboxRequest) -> AsyncGenerator[OpenSandbox]:
     """Open the sandbox of an attempt or command. Raises SANDBOX_UNAVAILABLE if a named tier does not work."""
-    settings, chosen = request.settings, await choose_sandbox(request.settings, request.environ)
+    settings = request.settings
+    chosen = request.chosen or await choose_sandbox(settings, request.environ)
     if not chosen.is_sandbox:
         record = SandboxRecord(chosen.tier, reason=chosen.reason)
         launcher = _limit(request) if chosen.tier == "limits" else None
@@ -123,6 +125,8 @@ async def choose_sandbox(settings: SandboxSettings, environ: Mapping[str, str]) 
     """Return the tier of the settings that works here."""
     if settings.tier == "supervised":
         return ChosenTier(settings.tier)
+    if has_been_tested(settings.tier):
+        return choose_tier(settings.tier, environ, settings.network, settings.image)
     # The first choice runs the self-test.
     return await asyncio.to_thread(choose_tier, settings.tier, environ, settings.network, settings.image)
 

@@ -81,7 +81,7 @@ def create_private_git(
 
     What the agent committed in an earlier attempt must have been imported: HEAD, the index and the task's
     branch are those of the worktree. Nothing in the directory is read by git outside of the sandbox. What is
-    replaced goes to a trash, which the next import empties: deleting it would delay the start.
+    replaced goes to a trash, which is emptied later: deleting it would delay the start.
     """
     author = identity or read_identity(repository)
     make_private_dir(place, durable=False)

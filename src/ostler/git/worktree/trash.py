@@ -74,22 +74,25 @@ def wait_for_checkouts() -> None:
         time.sleep(_PAUSE_SECONDS)
 
 
-def empty_trash_later(worktrees: Path) -> None:
+def empty_trash_later(worktrees: Path, join_seconds: float = _JOIN_SECONDS) -> None:
     """Delete the trash in the background; the next run deletes what is left when this process exits.
 
     Waits for a moment, so that small trash is deleted at once.
     """
     if has_trash(worktrees):
-        run_in_background(worktrees, partial(empty_trash, worktrees, wait_for_checkouts))
+        run_in_background(worktrees, partial(empty_trash, worktrees, wait_for_checkouts), join_seconds)
 
 
-def run_in_background(worktrees: Path, work: Callable[[], object]) -> None:
+def run_in_background(
+    worktrees: Path, work: Callable[[], object], join_seconds: float = _JOIN_SECONDS
+) -> None:
     """Run work in a background thread that may be interrupted at any point; one per directory."""
     name = f"tidy {worktrees}"
     if all(thread.name != name for thread in enumerate_threads()):
         thread = Thread(target=_run_and_log_errors, args=(work,), name=name, daemon=True)
         thread.start()
-        thread.join(_JOIN_SECONDS)
+        if join_seconds:
+            thread.join(join_seconds)
 
 
 def has_trash(worktrees: Path) -> bool:

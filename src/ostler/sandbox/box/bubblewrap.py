@@ -10,7 +10,13 @@ from typing import Literal
 
 from ostler.sandbox.box.box import Box
 from ostler.sandbox.box.entry import SOURCE
-from ostler.sandbox.box.system import list_own_paths, list_system_paths, select_outer
+from ostler.sandbox.box.system import (
+    is_below,
+    list_own_paths,
+    list_system_paths,
+    select_outer,
+    start_of_paths,
+)
 from ostler.sandbox.mounts import Mount
 from ostler.sandbox.network.policy import PROXY_PORT
 
@@ -40,15 +46,17 @@ def wrap_with_bubblewrap(
     control: str,
     terminal: bool = False,
     variables: Mapping[str, str] = {},
+    mounts: tuple[Mount, ...] | None = None,
 ) -> tuple[str, ...]:
     """Return the arguments before those of the program. `control`: see the entry program.
 
-    `variables` are set inside only.
+    `variables` are set inside only. `mounts` are those of the box, where they are listed already.
     """
+    mounts = list_mounts(box) if mounts is None else mounts
     return (
         "/bin/sh", "-c", _OUTER, program, *_unshare(namespaces, box),
         "--die-with-parent", "--cap-drop", "ALL", *(() if terminal else ("--new-session",)),
-        *_mount_system(), *_mount_all(list_mounts(box)),
+        *_mount_system(), *_mount_all(mounts),
         "--remount-ro", "/dev", "--remount-ro", "/",
         *(one for pair in variables.items() for one in ("--setenv", *pair)),
         "--seccomp", str(filter_fd), "--chdir", str(box.directory), "--", *build_entry(box, control),
@@ -109,9 +117,9 @@ def _mount_system() -> Iterable[str]:
 def _select_readable(box: Box) -> list[Path]:
     """Return the paths without those that the system's directories contain; none may contain the home."""
     system, links = list_system_paths()
-    known = (*system, *(Path(name) for _, name in links))
+    known = start_of_paths((*system, *(Path(name) for _, name in links)))
     found = select_outer((*list_own_paths(), *box.readable), (box.home_path, box.home))
-    return [one for one in found if not any(one.is_relative_to(place) for place in known)]
+    return [one for one in found if not is_below(one, known)]
 
 
 def _mount_all(mounts: Iterable[Mount]) -> Iterable[str]:

@@ -18,6 +18,7 @@ from ostler.sandbox.box.program_paths import list_program_paths, require_visible
 from ostler.sandbox.box.seccomp import open_filter
 from ostler.sandbox.box.tiers import ChosenTier
 from ostler.sandbox.mount_points import prepare_writable
+from ostler.sandbox.mounts import Mount
 
 _FILTER, _CONTROL = 3, 4  # descriptors of the started program
 # Variables of the dynamic linker: bwrap itself must not load libraries from the worktree.
@@ -42,12 +43,13 @@ class BubblewrapLauncher(Struct, frozen=True):
             if self.attach is not None:
                 descriptors.append(self._connect(self.attach))
                 stack.callback(os.close, descriptors[1])
-            stack.enter_context(prepare_writable(list_mounts(box)))
+            mounts = list_mounts(box)
+            stack.enter_context(prepare_writable(mounts))
             env = {name: value for name, value in command.env.items() if not name.startswith(_LINKER)}
-            argv = (*self._wrap(command, box), *command.argv)
+            argv = (*self._wrap(command, box, mounts), *command.argv)
             yield replace(command, argv=argv, env=env, passed=tuple(descriptors))
 
-    def _wrap(self, command: Command, box: Box) -> tuple[str, ...]:
+    def _wrap(self, command: Command, box: Box, mounts: tuple[Mount, ...]) -> tuple[str, ...]:
         return wrap_with_bubblewrap(
             self.chosen.program,
             self.chosen.namespaces,
@@ -56,6 +58,7 @@ class BubblewrapLauncher(Struct, frozen=True):
             control=str(_CONTROL) if self.attach else "-",
             terminal=command.pty,
             variables={name: value for name, value in command.env.items() if name.startswith(_LINKER)},
+            mounts=mounts,
         )
 
     @staticmethod

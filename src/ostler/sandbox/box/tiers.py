@@ -59,6 +59,15 @@ def choose_tier(
             return _try_container(requested, environ, image)
 
 
+def has_been_tested(requested: Tier) -> bool:
+    """Return whether bubblewrap was tested in this process, so that choosing the tier starts no program."""
+    if requested not in ("auto", "bubblewrap"):
+        return False
+    from ostler.sandbox.box.self_test import why_bubblewrap_fails  # noqa: PLC0415  (imported on use)
+
+    return why_bubblewrap_fails.cache_info().currsize > 0
+
+
 def _try_container(engine: Engine, environ: Mapping[str, str], image: str) -> ChosenTier:
     from ostler.sandbox.containers.self_test import why_container_fails  # noqa: PLC0415  (imported on use)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -33,14 +34,23 @@ class Link(Struct, frozen=True):
         return f"{self.name or self.source} -> {self.target}"
 
 
-def read_small_file(path: Path) -> bytes:
-    """Return the content; empty if it is missing, unreadable or too large."""
+def read_small_file(path: Path | str) -> bytes:
+    """Return the content; empty if it is missing, unreadable, no regular file or too large."""
     try:
-        if not path.is_file() or path.stat().st_size > _MAX_BYTES:
+        # Hundreds of files are looked for before each attempt, and most of them are missing.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return b""
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _MAX_BYTES:
             return b""
-        return path.read_bytes()
+        with open(descriptor, "rb", buffering=0, closefd=False) as file:
+            return file.read()
     except OSError:
         return b""
+    finally:
+        os.close(descriptor)
 
 
 def list_directory(path: Path) -> list[os.DirEntry[str]]:

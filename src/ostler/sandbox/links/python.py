@@ -17,9 +17,10 @@ from ostler.sandbox.readable import has_directory, has_file, has_path
 
 _IMPORT = re.compile(rb"^import[ \t]+([\w.]+)", re.MULTILINE)
 _DIST_INFO = re.compile(r"(?P<name>[^-]+)-.*\.dist-info")
+_DIRECT_URL = "direct_url.json"
 _ENVIRONMENT = "pyvenv.cfg"  # in the root of every virtual environment
 ENVIRONMENT_PARTS = (_ENVIRONMENT, "bin", "lib", "lib64", "include", "share")
-_SITE = ("lib/python3*/site-packages", "lib64/python3*/site-packages", "lib/python3*/dist-packages")
+_SITE = (("lib", "site-packages"), ("lib64", "site-packages"), ("lib", "dist-packages"))
 
 
 class _Directory(msgspec.Struct, frozen=True):
@@ -85,7 +86,12 @@ def list_site_directories(prefix: Path) -> list[Path]:
     if not has_directory(prefix):
         return []
     shared = [prefix / "lib/python3/dist-packages", prefix / "local/lib/python3/dist-packages"]
-    own = [site for pattern in _SITE for site in prefix.glob(pattern)]
+    own = [
+        Path(entry.path, packages)
+        for folder, packages in _SITE
+        for entry in list_directory(prefix / folder)
+        if entry.name.startswith("python3")
+    ]
     return [*dict.fromkeys(Path(os.path.realpath(site)) for site in (*own, *shared) if has_directory(site))]
 
 
@@ -104,13 +110,14 @@ def is_in_environment(target: Path, prefix: Path) -> bool:
 
 def _find_in_site(site: Path, checkout: Checkout, project: str) -> Iterator[Link]:
     for entry in list_directory(site):
-        path = Path(entry.path)
         if entry.is_symlink():
+            path = Path(entry.path)
             yield from _make_links(path, [Path(os.path.realpath(path))], checkout)
         elif entry.name.endswith((".pth", ".egg-link")):
+            path = Path(entry.path)
             yield from _make_links(path, _read_path_file(path, checkout), checkout)
         elif entry.name.endswith(".dist-info"):
-            yield from _find_in_metadata(path, checkout, project)
+            yield from _find_in_metadata(entry, checkout, project)
 
 
 def _make_links(source: Path, targets: list[Path], checkout: Checkout) -> Iterator[Link]:
@@ -139,24 +146,26 @@ def _read_imported(site: Path, content: bytes, checkout: Checkout) -> Iterator[P
             yield from find_named_paths(read_small_file(module), checkout)
 
 
-def _find_in_metadata(info: Path, checkout: Checkout, project: str) -> Iterator[Link]:
-    target = _read_direct_url(info / "direct_url.json")
+def _find_in_metadata(entry: os.DirEntry[str], checkout: Checkout, project: str) -> Iterator[Link]:
+    target = _read_direct_url(f"{entry.path}/{_DIRECT_URL}")
+    is_named = _is_named(entry.name, project)
     if target is not None and target.editable is not None:
-        yield from _make_links(info / "direct_url.json", [target.editable], checkout)
+        source = Path(entry.path, _DIRECT_URL)
+        yield from _make_links(source, [target.editable], checkout)
         is_elsewhere = checkout.find_root(target.editable) is None
         # An environment in the checkout can be that of an agent, and name any directory.
-        if is_elsewhere and _is_named(info, project) and not checkout.is_own(info):
+        if is_elsewhere and is_named and not checkout.is_own(source):
             # Another clone of this project supplies its modules.
-            yield Link("python", info / "direct_url.json", target.editable)
-    elif project and _is_named(info, project):
-        yield Link("copy", info, checkout.user / checkout.prefix)
+            yield Link("python", source, target.editable)
+    elif is_named:
+        yield Link("copy", Path(entry.path), checkout.user / checkout.prefix)
 
 
 class _Target(msgspec.Struct, frozen=True):
     editable: Path | None = None  # None: installed from a path or URL, as a copy
 
 
-def _read_direct_url(path: Path) -> _Target | None:
+def _read_direct_url(path: str) -> _Target | None:
     content = read_small_file(path)
     if not content:
         return None
@@ -169,9 +178,10 @@ def _read_direct_url(path: Path) -> _Target | None:
     return _Target(Path(os.path.realpath(unquote(urlsplit(found.url).path))))
 
 
-def _is_named(info: Path, project: str) -> bool:
-    match = _DIST_INFO.fullmatch(info.name)
-    return match is not None and bool(project) and normalize_name(match["name"]) == project
+def _is_named(metadata: str, project: str) -> bool:
+    """Return whether a directory of metadata is that of the project; empty: there is no project."""
+    match = _DIST_INFO.fullmatch(metadata) if project else None
+    return match is not None and normalize_name(match["name"]) == project
 
 
 def find_distributions(site: Path) -> dict[str, Path]:

@@ -31,7 +31,7 @@ from ostler.git.private.private_git import BIN, GIT, INSIDE, GitMount, PrivateGi
 from ostler.git.private.unsandboxed import refuse_push_variables
 from ostler.git.repository import Repository, Worktree
 from ostler.git.run.command import query_git
-from ostler.git.worktree.trash import erase
+from ostler.git.worktree.trash import empty_trash_later, erase
 from ostler.git.worktree.work_trees import list_work_trees
 from ostler.sandbox.mounts import Mount, Needs, plan_mounts, prepare_mount_points
 from ostler.skills.working_directory import INPUTS, SKILL
@@ -142,7 +142,10 @@ def _create_git(worktree: Worktree, place: Path) -> PrivateGit:
     from ostler.git.private.importing import import_commits  # noqa: PLC0415  (imported on use)
 
     import_commits(place, worktree)
-    return create_private_git(worktree.repository, place)
+    made = create_private_git(worktree.repository, place)
+    # While the agent works: the import after the call would have to wait for it.
+    empty_trash_later(place, join_seconds=0)
+    return made
 
 
 def _convert(mounts: tuple[GitMount, ...]) -> Generator[Mount]:
