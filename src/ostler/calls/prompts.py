@@ -81,21 +81,25 @@ class PromptBuilder:
             phase=request.phase,
             iteration=request.iteration,
             attempt=progress.next_number,
-            prompt_file=str(write_current(request.task_dir, override.apply(prompt))),
+            prompt_file=str(_show_current(request.task_dir, override.apply(prompt))),
         )
         sent = await override.ask(PrePromptEvent(request.task, self._clock.now(), prompt, data))
         if override.edited_from is not None:
-            write_current(request.task_dir, sent)
+            _show_current(request.task_dir, sent)
             log_change(request.task_dir, data.attempt, override.edited_from, sent, self._clock.now())
         return sent
 
 
-def write_current(task_dir: Path, prompt: str) -> Path:
-    """Write the prompt that is sent next to prompts/current-prompt.md (C68)."""
-    folder = task_dir / PROMPTS
-    make_private_dir(folder, durable=False)
-    write_projection(folder / CURRENT, redact_bytes(prompt.encode("utf-8", "replace")))
-    return folder / CURRENT
+def write_current(task_dir: Path, prompt: bytes) -> None:
+    """Write the prompt that is sent next, without secrets, to prompts/current-prompt.md (C68)."""
+    write_projection(task_dir / PROMPTS / CURRENT, prompt)
+
+
+def _show_current(task_dir: Path, prompt: str) -> Path:
+    """Write the prompt that a debugger shows; return its file."""
+    make_private_dir(task_dir / PROMPTS, durable=False)
+    write_current(task_dir, redact_bytes(prompt.encode("utf-8", "replace")))
+    return task_dir / PROMPTS / CURRENT
 
 
 def log_change(task_dir: Path, attempt: int, before: str, after: str, at: float) -> None:

@@ -30,6 +30,7 @@ class LiveSettings:
         self._root = root
         self._environ = environ
         self._flags = flags
+        self._files: tuple[Path, ...] | None = None  # None: not located yet
         self._lock = Lock()
         self._stamp: _Stamp | None = None
         self._loaded: Loaded | None = None
@@ -57,9 +58,11 @@ class LiveSettings:
     def _read_stamps(self) -> _Stamp:
         return tuple(_read_stamp(path) for path in self._list_files())
 
-    def _list_files(self) -> list[Path]:
-        files = (user_file(self._environ), self._root / PROJECT_FILE)
-        return [path for path in files if path is not None]
+    def _list_files(self) -> tuple[Path, ...]:
+        if self._files is None:
+            files = (user_file(self._environ), self._root / PROJECT_FILE)
+            self._files = tuple(path for path in files if path is not None)
+        return self._files
 
     def _reload(self, before: Loaded | None) -> Loaded:
         from ostler.config.load import load_settings  # noqa: PLC0415

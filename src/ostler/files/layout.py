@@ -36,7 +36,7 @@ class Layout(Struct, frozen=True, dict=True):
     def settings(self) -> Path:
         return self.root / "ostler.toml"
 
-    @property
+    @cached_property
     def worktrees(self) -> Path:
         return self.view / "worktrees"
 
@@ -45,7 +45,7 @@ class Layout(Struct, frozen=True, dict=True):
         """One file per active run."""
         return self.state / "runs"
 
-    @property
+    @cached_property
     def tasks(self) -> Path:
         return self.state / "tasks"
 

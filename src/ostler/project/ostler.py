@@ -392,6 +392,7 @@ class Ostler(ReviewMethods):
         return self._call_services
 
     def _create_executor(self, model: ModelConfig, lock: int) -> Executor:
-        check_permissions(self.project.settings, model)
+        settings = self.project.settings
+        check_permissions(settings, model)
         runner = DefaultCommandRunner(self._spawner, (lock,))
-        return self._registry.make_for(model, self.project.settings.executors, runner, self._environ)
+        return self._registry.make_for(model, settings.executors, runner, self._environ)

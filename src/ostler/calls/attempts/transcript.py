@@ -75,8 +75,9 @@ class AttemptFiles:
 
     def _write_prompt(self, prompt: str) -> None:
         self.prompt = prompt
-        write_projection(self._prompt_path, redact_bytes(prompt.encode()))
-        write_current(self._task_dir, prompt)
+        clean = redact_bytes(prompt.encode("utf-8", "replace"))
+        write_projection(self._prompt_path, clean)
+        write_current(self._task_dir, clean)
 
     def write_events(self, recorded: RecordedEvents) -> None:
         """Add events of the agent to the log and to the readable page."""

@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
 from ostler.calls.attempts.kept_answer import has_kept_answer
@@ -24,8 +23,8 @@ from ostler.engine.steps.agent_call.evidence import (
 )
 from ostler.engine.steps.agent_call.prompt import CallPrompt, build_call_prompt, current_role
 from ostler.engine.steps.agent_call.provided_files import read_document_file
-from ostler.engine.steps.agent_call.repetition import find_repetition, read_answer
-from ostler.engine.steps.agent_call.sandbox_record import add_sandbox, find_refusals
+from ostler.engine.steps.agent_call.repetition import find_last_call, find_repetition, read_answer
+from ostler.engine.steps.agent_call.sandbox_record import FoundInFeed, add_sandbox, read_feed
 from ostler.engine.steps.agent_call.state_file import AgentState, agent_state_path, read_agent_state
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
 from ostler.engine.steps.workspaces.box_files import create_workspace
@@ -35,11 +34,11 @@ from ostler.engine.steps.workspaces.worktree import has_changed, working_directo
 from ostler.errors import Code, OstlerError, needs_account_fix
 from ostler.model.attempt import Attempt
 from ostler.model.budget import find_task_budget
-from ostler.model.event import CallEnded, Verdict
+from ostler.model.event import CallEnded, Record, Verdict
 from ostler.model.notice import IterationStarted, Notice, PhaseFailed, PhaseStarted
 from ostler.model.state import State
 from ostler.model.warning import WarningDetail
-from ostler.prompt.report import AgentReport, StateFileReport, parse_report
+from ostler.prompt.report import StateFileReport
 
 if TYPE_CHECKING:
     from ostler.engine.steps.agent_call.document import DocumentCallPrompt
@@ -47,46 +46,42 @@ if TYPE_CHECKING:
 
 async def call_agent(step: CallAgent, context: TaskContext, services: StepServices) -> StepResult:
     """Call the agent; if cancelled, stop it and return an interrupted call."""
-    attempts = services.journal.attempts(step.task)
+    attempts, records = services.journal.attempts(step.task), services.journal.read(step.task)
     document = context.state.plan.is_document
     if document:
         from ostler.engine.steps.agent_call.document import build_document_prompt  # noqa: PLC0415  (imported on use)
 
-        prompt = build_document_prompt(context, services)
+        prompt = build_document_prompt(context, services, records)
     else:
-        prompt = build_call_prompt(step, context, services, attempts)
-    request = _build_request(step, context, services, prompt, attempts)
+        prompt = build_call_prompt(step, context, services, attempts, records)
+    request = _build_request(step, context, services, prompt, attempts, records)
     is_kept = has_kept_answer(request, find_task_answer(step.task, services))
     # A report of the attempt whose answer is kept is older than this run.
     after = 0 if is_kept else services.journal.position()
-    watch = await run_in_thread(start_watch, context, services)
     written = AgentState(Path(request.state_file), context, services)
+    watch = await run_in_thread(_start_call, None if is_kept else written, context, services)
     if not is_kept:
-        await run_in_thread(written.write, context.state)
         request = replace(request, on_session=written.note_session)
     await restore_sessions(request, services)
     # Last, so that the notices and the start of the attempt share one commit.
     _notify_started(step, context.state, services)
 
-    def complete(ended: CallEnded) -> CallEnded:
-        refused = find_refusals(after, step.task, services)
-        return add_sandbox(_add_details(ended, (*details, *refused)), request, services)
+    def complete(ended: CallEnded, found: FoundInFeed) -> CallEnded:
+        return add_sandbox(_add_details(ended, (*details, *found.refused)), request, services)
 
     try:
         outcome = await make_caller(context, services).run(request)
     except asyncio.CancelledError:
         interrupted = _build_interruption(step, context, request, services)
         details = await run_in_thread(_end_call, watch, context, services)
-        return StepResult(complete(interrupted))
+        return StepResult(complete(interrupted, read_feed(after, step.task, services)))
     # Before the evaluation: patterns that the agent wrote to info/exclude would hide its changes.
-    details = await run_in_thread(_end_call, watch, context, services)
-    state_file = Path(request.state_file)
-    refused = await run_in_thread(services.take_in_proposals, step.task, outcome.attempt, state_file)
+    details, refused = await run_in_thread(_take_in_work, watch, request, outcome, context, services)
+    found = read_feed(after, step.task, services, outcome.attempt)
     if outcome.result.ok:
-        reading = _read_report(request, outcome, after, services) or read_agent_state(
-            state_file, written.text
-        )
-        ended = await _build_success(step, context, services, outcome, reading, written.began_ns)
+        reading = found.report or read_agent_state(Path(request.state_file), written.text)
+        last = find_last_call(step, records)
+        ended = await _build_success(step, context, services, outcome, reading, written.began_ns, last)
         ended = replace(ended, warnings=(*ended.warnings, *prompt.warnings, *refused))
         notices = ()
     else:
@@ -96,7 +91,28 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
     # A power cut after the record must leave neither empty files nor an answer that is lost.
     worked = services.layout.root if context.state.worktree is None else services.layout.worktrees
     flush = (worked, request.task_dir) if outcome.result.ok else ()
-    return StepResult(complete(ended), notices, flush)
+    return StepResult(complete(ended, found), notices, flush)
+
+
+def _start_call(written: AgentState | None, context: TaskContext, services: StepServices) -> Watch | None:
+    """Record the repository, and write the state file for the agent."""
+    watch = start_watch(context, services)
+    if written is not None:
+        written.write(context.state)
+    return watch
+
+
+def _take_in_work(
+    watch: Watch | None,
+    request: CallRequest,
+    outcome: CallOutcome,
+    context: TaskContext,
+    services: StepServices,
+) -> tuple[tuple[WarningDetail, ...], tuple[str, ...]]:
+    """Take in the commits and the proposals of the agent; return what it changed, and warnings."""
+    details = _end_call(watch, context, services)
+    refused = services.take_in_proposals(request.task, outcome.attempt, Path(request.state_file))
+    return details, refused
 
 
 def _end_call(watch: Watch | None, context: TaskContext, services: StepServices) -> tuple[WarningDetail, ...]:
@@ -124,6 +140,7 @@ def _build_request(
     services: StepServices,
     prompt: CallPrompt | DocumentCallPrompt,
     attempts: list[Attempt],
+    records: list[Record],
 ) -> CallRequest:
     task, cwd = context.task, working_directory(context.state, services)
 
@@ -147,7 +164,7 @@ def _build_request(
         preferred=model_of_session(context.state, attempts),
         feature=task.feature,
         priority=task.priority,
-        budget_usd=find_task_budget(services.journal.read(step.task)),
+        budget_usd=find_task_budget(records),
         state_file=str(agent_state_path(context, services)),
         workspace=create_workspace(cwd, context, services),
         system=prompt.system,
@@ -158,20 +175,6 @@ def _build_request(
     )
 
 
-def _read_report(
-    request: CallRequest, outcome: CallOutcome, after: int, services: StepServices
-) -> StateFileReport | None:
-    """Return the status that the agent reported with `ostler report`."""
-    reported: AgentReport | None = None
-    while lines := services.journal.feed(after, request.task):
-        for line in lines:
-            body = msgspec.json.decode(line.body)
-            if body.get("type") == "agent_reported" and body.get("attempt") == outcome.attempt:
-                reported = parse_report(body["status"], body.get("reason", ""))
-        after = lines[-1].position
-    return StateFileReport(reported) if reported else None
-
-
 async def _build_success(
     step: CallAgent,
     context: TaskContext,
@@ -179,6 +182,7 @@ async def _build_success(
     outcome: CallOutcome,
     reading: StateFileReport,
     began_ns: int | None,
+    last: CallEnded | None,
 ) -> CallEnded:
     evidence = Evidence(
         text=outcome.result.text,
@@ -196,7 +200,7 @@ async def _build_success(
     files = ""
     if verdict.verdict == "continue" and not evidence.is_document:
         repeats, files = await asyncio.to_thread(
-            find_repetition, step, outcome.answer, began_ns, context, services
+            find_repetition, step, outcome.answer, began_ns, context, services, last
         )
         verdict = block_repetition(read_answer(step, outcome.answer, services)) if repeats else verdict
     return CallEnded(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from ostler.engine.core.moves import checks_earlier_work
 from ostler.engine.steps.agent_call.review import read_person_text
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.errors import Code
-from ostler.model.event import REVIEW_REQUEST, CallEnded, DecisionRecorded, TaskReopened
+from ostler.model.event import REVIEW_REQUEST, CallEnded, DecisionRecorded, Record, TaskReopened
 from ostler.prompt.answer import NO_REASON
 from ostler.prompt.dialogue import Exchange
 
@@ -22,15 +23,16 @@ class Dialogue(Struct, frozen=True):
     feedback: tuple[tuple[int, str], ...] = ()  # on the current phase, without a question; seq and text
 
 
-def read_dialogue(context: TaskContext, services: StepServices) -> Dialogue:
+def read_dialogue(context: TaskContext, services: StepServices, records: Iterable[Record]) -> Dialogue:
     """Return the questions with their answers, and the other texts of people about the current phase."""
     exchanges: list[Exchange] = []
     feedback: list[tuple[int, str]] = []
     question, state = "", context.state
-    for record in services.journal.read(state.task):
+    task_dir = services.layout.task(state.task)
+    for record in records:
         match record.event:
             case CallEnded() as call:
-                question = _find_question(call, services.layout.task(state.task))
+                question = _find_question(call, task_dir)
                 if call.code is Code.AGENT_BLOCKED and checks_earlier_work(state, call.phase):
                     question = ""  # findings: the retry note has them
                 if call.phase != state.current.id:

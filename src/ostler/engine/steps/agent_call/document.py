@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from functools import partial
 from itertools import count
 from pathlib import Path, PurePosixPath
@@ -32,7 +32,7 @@ from ostler.files.beneath import exists_and_not_empty, read_beneath, write_benea
 from ostler.files.document_versions import compute_version, keep_version
 from ostler.files.failpoint import reach
 from ostler.model.attempt import Attempt
-from ostler.model.event import CheckpointMade
+from ostler.model.event import CheckpointMade, Record
 from ostler.model.plan import DOCUMENT_PHASE
 from ostler.model.state import State
 from ostler.model.task import Task
@@ -103,14 +103,16 @@ class DocumentCallPrompt(Struct, frozen=True):
         return self.prompts.user_message
 
 
-def build_document_prompt(context: TaskContext, services: StepServices) -> DocumentCallPrompt:
+def build_document_prompt(
+    context: TaskContext, services: StepServices, records: Iterable[Record]
+) -> DocumentCallPrompt:
     """Collect skill, context and inputs; raise OstlerError if a required input is missing.
 
     The files of the skill and the inputs are copied into the working directory of the agent.
     """
     task, root = context.task, services.layout.root
     skill, source = load_document_skill(task, root, services.settings)
-    dialogue = read_dialogue(context, services).exchanges
+    dialogue = read_dialogue(context, services, records).exchanges
     answered = bool(dialogue) and dialogue[-1].seq == context.state.feedback_seq
     feedback = "" if answered else _collect_feedback(context, services)
     read = read_inputs(task, root)

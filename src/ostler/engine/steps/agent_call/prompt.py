@@ -26,6 +26,7 @@ from ostler.model.event import (
     DecisionRecorded,
     Event,
     GateDecided,
+    Record,
     StepFailed,
     TaskReopened,
 )
@@ -95,13 +96,17 @@ class CallPrompt(Struct, frozen=True):
 
 
 def build_call_prompt(
-    step: CallAgent, context: TaskContext, services: StepServices, attempts: list[Attempt]
+    step: CallAgent,
+    context: TaskContext,
+    services: StepServices,
+    attempts: list[Attempt],
+    records: list[Record],
 ) -> CallPrompt:
     """Collect the parts of a call's prompt."""
     state, root = context.state, services.layout.root
     target = services.settings.git.target or state.target
     feedback, retry = read_feedback(context, services)
-    dialogue = read_dialogue(context, services)
+    dialogue = read_dialogue(context, services, records)
     exchanges = dialogue.exchanges
     answered = bool(exchanges) and exchanges[-1].seq == state.feedback_seq
     past = CallHistory(

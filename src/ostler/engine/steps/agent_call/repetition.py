@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ostler.engine.core.step import CallAgent
 from ostler.engine.steps.agent_call.evidence import repeats
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.worktree import find_worktree, hash_files
-from ostler.model.event import CallEnded
+from ostler.model.event import CallEnded, Record
 
 
 def find_repetition(
-    step: CallAgent, answer: str, since_ns: int | None, context: TaskContext, services: StepServices
+    step: CallAgent,
+    answer: str,
+    since_ns: int | None,
+    context: TaskContext,
+    services: StepServices,
+    last: CallEnded | None,
 ) -> tuple[bool, str]:
-    """Return whether a call repeated the one before it, and a hash of the files if that takes another call.
+    """Return whether a call repeated the `last` one, and a hash of the files if that takes another call.
 
     A hash takes several git processes, so it is made only for an answer that was given before. `since_ns` is
     when the call began, by the clock of the files; None: unknown.
@@ -21,9 +28,7 @@ def find_repetition(
 
     if find_worktree(context.state, services) is None:
         files = hash_files(context.state, services)
-        last = _find_last(step, services)
         return last is not None and last.files == files and _repeats(step, answer, last, services), files
-    last = _find_last(step, services)
     if last is None or not _repeats(step, answer, last, services):
         return False, ""
     worktree = find_worktree(context.state, services)
@@ -33,9 +38,9 @@ def find_repetition(
     return files == last.files, files
 
 
-def _find_last(step: CallAgent, services: StepServices) -> CallEnded | None:
+def find_last_call(step: CallAgent, records: Sequence[Record]) -> CallEnded | None:
     """Return the call before this one if it was of the same phase."""
-    calls = (one.event for one in reversed(services.journal.read(step.task)))
+    calls = (one.event for one in reversed(records))
     last = next((event for event in calls if isinstance(event, CallEnded)), None)
     return last if last is not None and last.phase == step.phase else None
 

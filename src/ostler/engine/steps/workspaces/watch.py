@@ -43,7 +43,7 @@ def start_watch(context: TaskContext, services: StepServices) -> Watch | None:
     path = _record_path(context, services)
     try:
         before, earlier = read_record(services.repository), _read_stored(path)
-        manifest = read_manifest(find_pinned_tree(context.state, services))
+        manifest = _read_configuration(context, services)
         if earlier is not None:
             found = _compare_earlier(earlier, before, context, services)
             return Watch(services.repository, before, manifest, found)
@@ -71,10 +71,14 @@ def _compare(watch: Watch, context: TaskContext, services: StepServices) -> tupl
     after = read_record(watch.repository)
     changes = compare_record(watch.repository, watch.before, after, _own_branches(context, services))
     details = _build_details(changes, _restore_exclude(watch, after, context, services))
+    return (*details, *describe_changes(watch.configuration, _read_configuration(context, services)))
+
+
+def _read_configuration(context: TaskContext, services: StepServices) -> dict[str, str]:
+    """Return what is compared of the executed configuration; nothing where agents get no sandbox."""
     if services.settings.sandbox.tier == "supervised":
-        return details
-    manifest = read_manifest(find_pinned_tree(context.state, services))
-    return (*details, *describe_changes(watch.configuration, manifest))
+        return {}
+    return read_manifest(find_pinned_tree(context.state, services))
 
 
 def _compare_earlier(
