@@ -132,6 +132,26 @@ def test_what_is_in_the_way_is_replaced(homes: Homes) -> None:
     assert (homes.private / ".a/b/c").read_bytes() == b"1"
 
 
+def test_a_file_that_is_as_it_would_be_written_is_left(homes: Homes) -> None:
+    """Another content or mode, and a link to the same content, are replaced."""
+    homes.private.mkdir(parents=True)
+    file, other = homes.private / "file", homes.private / "other"
+    write_private(homes.private, "file", b"1")
+    first = file.stat().st_ino
+    other.write_bytes(b"2")
+    write_private(homes.private, "file", b"1")
+    assert file.stat().st_ino == first
+    write_private(homes.private, "file", b"2")
+    file.chmod(0o666)
+    write_private(homes.private, "file", b"2")
+    assert (file.read_bytes(), file.stat().st_mode & 0o777) == (b"2", 0o600)
+    for make in (file.symlink_to, file.hardlink_to):
+        file.unlink()
+        make(other)
+        write_private(homes.private, "file", b"2")
+        assert not file.is_symlink() and not file.samefile(other)
+
+
 def test_a_deep_directory_in_the_way_is_moved(homes: Homes) -> None:
     """It is too deep for a function that calls itself."""
     (homes.private / ".a").mkdir(parents=True)

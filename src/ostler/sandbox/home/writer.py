@@ -11,18 +11,38 @@ from pathlib import Path
 
 from ostler.files.paths import open_child, split_beneath
 
+_MODE = 0o600
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_private(root: Path, relative: str, content: bytes) -> None:
-    """Replace a file below a private directory, in one step."""
+    """Replace a file below a private directory, in one step; one that has the content is left."""
     with _opened_parent(root, relative) as (directory, name):
+        if _has_content(directory, name, content):
+            return
         temporary = f".{os.urandom(8).hex()}.tmp"
-        with os.fdopen(os.open(temporary, _FILE, 0o600, dir_fd=directory), "wb") as file:
+        with os.fdopen(os.open(temporary, _FILE, _MODE, dir_fd=directory), "wb") as file:
             file.write(content)
         if _kind(directory, name) == stat.S_IFDIR:
             _remove(directory, name)
         os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+
+
+def _has_content(directory: int, name: str, content: bytes) -> bool:
+    """Return whether the entry is a file as it would be written: reading one takes a tenth of a replacement."""
+    try:
+        descriptor = os.open(name, _READ, dir_fd=directory)
+    except OSError:  # such as a link, or a file without permissions
+        return False
+    try:
+        found = os.fstat(descriptor)
+        is_own = found.st_mode == stat.S_IFREG | _MODE and found.st_nlink == 1
+        return is_own and found.st_size == len(content) and os.read(descriptor, len(content) + 1) == content
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
 
 
 def remove_private(root: Path, relative: str) -> None:
