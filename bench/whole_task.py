@@ -38,7 +38,7 @@ from counted import Counts, count_run
 ROUNDS, MEMORY_ROUNDS = 9, 3
 TIERS = {"sandbox off": "supervised", "sandbox on": "auto"}
 COUNTED_CALLS = 6
-RENAMES = {"supervised": "<= 7", "auto": "<= 14"}
+RENAMES = {"supervised": "<= 7", "auto": "<= 12"}
 CALLS = 20  # of a medium task; a large one commits between its calls
 COUNT = Unit("")
 SLEEPER = "#!/bin/sh\necho busy\nexec sleep 30\n"

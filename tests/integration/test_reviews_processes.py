@@ -50,13 +50,13 @@ def project(world: World, task: str) -> Iterator[Project]:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The processes that were started, by their git command."""
     found: list[str] = []
+    start = subprocess.Popen[bytes].__init__
 
-    class CountedProcess(subprocess.Popen[bytes]):
-        def __init__(self, argv: list[str], **options: Any) -> None:
-            found.append(" ".join(argv[1:])[-100:])
-            super().__init__(argv, **options)
+    def begin(process: subprocess.Popen[bytes], argv: list[str], **options: Any) -> None:
+        found.append(" ".join(argv[1:])[-100:])
+        start(process, argv, **options)
 
-    monkeypatch.setattr(subprocess, "Popen", CountedProcess)
+    monkeypatch.setattr(subprocess.Popen, "__init__", begin)
     return found
 
 

@@ -30,7 +30,7 @@ def write_private(root: Path, relative: str, content: bytes) -> None:
 
 
 def _has_content(directory: int, name: str, content: bytes) -> bool:
-    """Return whether the entry is a file as it would be written: reading one takes a tenth of a replacement."""
+    """Return whether the entry is a file as it would be written: reading it is ten times faster."""
     try:
         descriptor = os.open(name, _READ, dir_fd=directory)
     except OSError:  # such as a link, or a file without permissions
