@@ -24,7 +24,7 @@ def decided(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iter
     with shared_world(tmp_path_factory.mktemp("decisions")) as world:
         world.environ["OSTLER_RUN__EXECUTOR"] = "scripted"
         world.environ["OSTLER_GATES__DEFAULT"] = "human"
-        for count in range(1, 7):
+        for count in range(1, 8):
             world.new(f"Review {count}", "-d", REVIEW)
         world.new("Ask the colour", "-d", ASK)
         world.ostler("run", "--all", "-j", "4", code=None)
@@ -136,3 +136,19 @@ def test_a_decision_made_elsewhere_is_reported_and_not_repeated(decided: Served,
     expect(page.get_by_text("was decided elsewhere")).to_be_visible()
     page.clock.fast_forward(6000)
     assert sent == []
+
+
+def test_the_text_of_a_rejection_that_is_not_sent_is_a_draft(decided: Served, page: Page) -> None:
+    """While it is held, another person rejects the task: the next review has both the reason and the text."""
+    task = _waiting(decided, "Review 7")
+    page.clock.install()
+    _focus(page, task)
+    page.keyboard.press("s")
+    page.get_by_label("What to change").fill("Use a better name.")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    decided.say(f"/tasks/{task}/reject", text="Say what it does.")
+    expect(page.get_by_text("Your text is kept as a draft of its review")).to_be_visible()
+    page.clock.fast_forward(6000)
+    drafts = decided.get(f"/tasks/{task}/review")["drafts"]
+    assert [one["text"] for one in drafts] == ["Use a better name."]

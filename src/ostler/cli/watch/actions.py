@@ -14,9 +14,12 @@ from ostler.project.actions import ACTIONS, decode_params, find_action
 from ostler.project.active_runs import list_active_runs
 from ostler.project.apply_action import apply_action
 from ostler.project.decisions.action import Action as ProjectAction
+from ostler.project.decisions.action import NotWaiting
 from ostler.project.project import Project
 from ostler.project.reviews.allowed import find_approval, find_send_back, find_version
 from ostler.project.reviews.bundle import list_drafts
+from ostler.project.reviews.conflict import ReviewConflict
+from ostler.project.reviews.late_text import save_late_text
 from ostler.project.reviews.send import NewReview, send_review
 from ostler.views.task import TaskView
 
@@ -53,7 +56,7 @@ def hold_action(project: Project, request: ActionRequest, now: float, version: s
     if _is_review(request, state):
         allowed = find_send_back(state) if request.action == "send back" else find_approval(project, state)
         if not allowed.allowed:
-            raise UsageError(f"{task}: {allowed.reason}")
+            raise UsageError(_keep_text(project, request, f"{task}: {allowed.reason}"))
         if request.action == "send back" and not request.text.strip() and not list_drafts(project, task):
             raise UsageError("there is nothing to send back", "write a message, or comments with v")
     else:
@@ -77,6 +80,8 @@ def send_held(project: Project, held: Held) -> str:
     )
     try:
         send_review(project, os.environ, task, new)
+    except ReviewConflict as error:
+        return _keep_text(project, request, error.message)
     except OstlerError as error:
         return error.message
     view = project.show(task)
@@ -89,9 +94,17 @@ def run_action(project: Project, request: ActionRequest) -> str:
     values = _values(ACTIONS[name], request)
     try:
         view = apply_action(project, os.environ, TaskId(request.task), name, **values)
+    except NotWaiting as error:
+        return _keep_text(project, request, join_error(error))
     except OstlerError as error:
         return join_error(error)
     return f"{view.id} is {view.status}{_describe_next(project, view)}"
+
+
+def _keep_text(project: Project, request: ActionRequest, message: str) -> str:
+    """Return the message of a refused action; a text that came too late is kept, which is named first."""
+    is_kept = request.action == "send back" and save_late_text(project, TaskId(request.task), request.text)
+    return f"your text is kept as a draft; {message}" if is_kept else message
 
 
 def join_error(error: OstlerError) -> str:

@@ -171,7 +171,7 @@ class Watcher:
         """Name the decision that was not sent, after the screen is closed by a signal."""
         if self._held is not None:
             request = self._held.request
-            print_hint(f"Not sent: {request.action} {request.task}")
+            print_hint(f"Not sent: {request.action} {request.task}{': ' * bool(request.text)}{request.text}")
 
     def open_editor(self) -> bool:
         """Review the task that was asked for in an editor; return False if there is none."""

@@ -12,7 +12,7 @@ from ostler.model.review import Comment, CommentKind, Place, Via
 from ostler.project.decisions.dispose import require_files
 from ostler.project.person import read_user_name
 from ostler.project.project import Project
-from ostler.project.reviews.allowed import require_version
+from ostler.project.reviews.allowed import find_version, require_version
 from ostler.project.reviews.excerpts import Excerpt, read_lines
 
 _WITHOUT_CONTROLS = dict.fromkeys(range(1, 32), "_")
@@ -42,7 +42,8 @@ class CommentChange(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     place: PlaceChange = PlaceChange()
     text: str = ""
     suggestion: str | None = None
-    commit: _Commit | None = None  # that the page shows; null: a document, or work without git
+    commit: _Commit | None = None
+    """That the page shows; null: a document, work without git, or for the whole work the present one."""
 
 
 def save_draft(project: Project, task: TaskId, change: CommentChange, via: Via = "") -> None:
@@ -54,6 +55,8 @@ def save_draft(project: Project, task: TaskId, change: CommentChange, via: Via =
     reviews = project.journal.reviews
     before = next((one for one in reviews.drafts(task, person) if one.id == change.id), None)
     shown = change.commit or ""
+    if change.commit is None and not change.place.path:
+        shown = find_version(state)
     if before is None or before.commit != shown:
         require_version(state, shown, "the comment is not saved")
     place = Place(change.place.path, change.place.side, change.place.line, change.place.end_line)

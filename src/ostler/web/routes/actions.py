@@ -9,8 +9,10 @@ from ostler.model.status import EXECUTABLE, TERMINAL, WAITS_FOR_PERSON, TaskStat
 from ostler.project.actions import ACTIONS, Action, Params
 from ostler.project.apply_action import apply_action
 from ostler.project.bulk_retry import RetriedTasks, RetryFilter, retry_matching
+from ostler.project.decisions.action import NotWaiting
 from ostler.project.preflight import check_ready, require_startable
 from ostler.project.project import Project
+from ostler.project.reviews.late_text import keep_late_text
 from ostler.views.task import TaskView
 from ostler.web.requests import ActionQuery, EmptyBody
 from ostler.web.responses import RequestError
@@ -27,10 +29,12 @@ def action_routes(base: str) -> tuple[Route, ...]:
 def _make_route(action: Action, base: str) -> Route:
     def handler(site: Site, project: Project, request: RequestParts[ActionQuery, Params]) -> TaskView:
         task = find_task(project, request.path["task"])
-        _require_unchanged(project, task, request.query.waiting_since)
         values = {name: getattr(request.body, name) for name in action.params.__struct_fields__}
+        text = str(values["text"]) if action.name == "reject" else ""
         try:
-            return apply_action(project, site.environ, task, action.name, **values)
+            with keep_late_text(project, task, text):
+                _require_unchanged(project, task, request.query.waiting_since)
+                return apply_action(project, site.environ, task, action.name, **values)
         except UsageError as error:
             raise _conflict(error) from None
 
@@ -44,7 +48,7 @@ def _require_unchanged(project: Project, task: TaskId, waiting_since: str) -> No
     """Raise if the task is not in the state that the person has seen: the decision was about another one."""
     if waiting_since and waiting_since != format_rfc3339(project.journal.listing.status_since(task)):
         status = project.state(task).status
-        raise RequestError(409, f"{task} has changed since you saw it: it is {status}", f"ostler show {task}")
+        raise NotWaiting(f"{task} has changed since you saw it: it is {status}", f"ostler show {task}")
 
 
 def retry_many(site: Site, project: Project, request: RequestParts[Empty, RetryFilter]) -> RetriedTasks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, get_args, get_type_hints
 
 import click
@@ -60,13 +61,25 @@ def make_command(name: str) -> click.Command:
         params = decode_params(action, values)
         with open_project() as project:
             for task in _find_tasks(project, name, tasks, filters, as_json, undo=bool(given.get("undo"))):
-                view = apply_action(project, os.environ, task, name, **values)
+                with _keeping_text(project, task, name, values):
+                    view = apply_action(project, os.environ, task, name, **values)
                 _print_result(view, as_json, action.describe_result(view.status, params))
 
     command = click.command(name, help=action.details)(run)
     ids = click.Argument(["tasks"], nargs=-1, required=name not in _BULK, metavar="ID...")
     command.params = [ids, *_filter_options(name), *_options(action)]
     return json_option(command)
+
+
+def _keeping_text(
+    project: Project, task: TaskId, name: str, values: dict[str, Any]
+) -> AbstractContextManager[None]:
+    """Keep the text of a rejection that is refused because somebody else has decided."""
+    if name != "reject":
+        return nullcontext()
+    from ostler.project.reviews.late_text import keep_late_text  # noqa: PLC0415  (other actions need none)
+
+    return keep_late_text(project, task, str(values["text"]))
 
 
 def _list_filters(name: str) -> tuple[str, ...]:

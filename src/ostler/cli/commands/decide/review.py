@@ -28,6 +28,7 @@ from ostler.project.project import Project
 from ostler.project.reviews.allowed import Then
 from ostler.project.reviews.bundle import NewComment, list_drafts, save_comments, send_comments
 from ostler.project.reviews.conflict import ReviewConflict
+from ostler.project.reviews.late_text import keep_late_text
 from ostler.project.reviews.send import NewReview
 from ostler.project.reviews.view import show_review
 from ostler.views.next_step import next_step
@@ -127,7 +128,8 @@ def _advising(task: TaskId) -> Generator[None]:
     try:
         yield
     except ReviewConflict as error:
-        raise UsageError(error.message, f"ostler review {task} --show", error.code) from None
+        show = f"ostler review {task} --show"
+        raise UsageError(error.message, error.hint if show in error.hint else show, error.code) from None
 
 
 def _find_next(project: Project, after: str = "") -> TaskId:
@@ -193,7 +195,8 @@ def _send(
         save_comments(project, task, version, comments)
         return Sent(saved=list_drafts(project, task))
     new = NewReview(verdict=verdict, commit=version, text=message, then=then)
-    return Sent(send_comments(project, os.environ, task, new, comments), then=then)
+    with keep_late_text(project, task, message if verdict == "changes" else ""):
+        return Sent(send_comments(project, os.environ, task, new, comments), then=then)
 
 
 def _to_document(place: Place) -> Place:

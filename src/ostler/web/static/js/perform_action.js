@@ -45,7 +45,9 @@ function hold(verb, { id, title, held, waiting_since: since }, body) {
   const done = held && verb === "reject" ? "Rejected" : DONE[verb];
   const path = taskPath(id, ACTION[verb] ?? verb) + (since ? `?waiting_since=${encodeURIComponent(since)}` : "");
   const send = (options) => post(path, body, undefined, options);
-  return holdDecision({ text: `${done}: ${title}`, tasks: [id], send });
+  const draft = { id: crypto.randomUUID(), text: body.text };
+  const keep = verb === "reject" ? () => post(taskPath(id, "review", "comments"), draft) : null;
+  return holdDecision({ text: `${done}: ${title}`, tasks: [id], send, keep });
 }
 
 /** Takes back an approval or a request that no run has begun to act on. */

@@ -11,14 +11,15 @@ let held = null;
 
 /**
  * Shows `text` with an Undo button and calls `send({keepalive})` after `seconds`; at once when the page is closed or another
- * decision is made. `tasks` are the ids that it is about: if one of them is decided elsewhere meanwhile, nothing is sent.
+ * decision is made. `tasks` are the ids that it is about: if one of them is decided elsewhere meanwhile, nothing is sent, and
+ * `keep()` saves its text, if there is one.
  * Resolves to what `send` returned, or null if nothing was sent or the server refused it; a message has the reason.
  */
-export function holdDecision({ text, send, seconds = 5, tasks = [] }) {
+export function holdDecision({ text, send, seconds = 5, tasks = [], keep = null }) {
   flush();
   const keys = new AbortController();
   return new Promise((resolve) => {
-    held = { text, send, tasks: new Set(tasks), keys, resolve };
+    held = { text, send, tasks: new Set(tasks), keep, keys, resolve };
     held.toast = showHeld(text, seconds, undo);
     held.timer = setTimeout(() => flush(), seconds * 1000);
     bind("u", "Undo the last decision", undo, { group: GROUP, signal: keys.signal });
@@ -76,11 +77,17 @@ function changed() {
 }
 
 /** A decision of another tab or another person replaces the held one. */
-function receive(event) {
+async function receive(event) {
   if (!isHeld(event.task_id) || (event.type !== "decision_recorded" && !groupAfter(event))) return;
   const one = release();
   one.resolve(null);
-  refused({ message: `Not sent: ${one.text}`, hint: `${event.task_id} was decided elsewhere${event.by ? ` by ${event.by}` : ""}.` });
+  const decided = `${event.task_id} was decided elsewhere${event.by ? ` by ${event.by}` : ""}.`;
+  try {
+    await one.keep?.();
+    refused({ message: `Not sent: ${one.text}`, hint: one.keep ? `${decided} Your text is kept as a draft of its review.` : decided });
+  } catch (error) {
+    refused({ message: `Not sent: ${one.text}`, hint: `${decided} Your text is not kept: ${error.message}.` });
+  }
 }
 
 follow(receive);

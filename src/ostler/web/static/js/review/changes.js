@@ -14,7 +14,7 @@ import { choice, counts } from "./parts.js";
 import { watchPicks } from "./picker.js";
 
 const LAYOUT = "ostler.review.layout";
-const NARROW = "(max-width: 760px)";
+const NARROW = matchMedia("(max-width: 760px)");
 
 /**
  * Shows the changes of `task` in `root` until `signal` is aborted. `review` (ReviewCards) adds comments and viewed marks;
@@ -27,11 +27,15 @@ export async function mountChanges(root, { task, signal, review = null, changed 
   return view;
 }
 
+/** The layout that was chosen, if the window has room for it. */
+const fittingLayout = () => (NARROW.matches ? "unified" : (localStorage.getItem(LAYOUT) ?? "unified"));
+
 /** The list of files; `files` are its FileViews, `data` is ostler.changes/1. */
 export class ChangesView {
   constructor({ task, signal, review, changed }) {
     Object.assign(this, { task, signal, review, changed, files: [], data: null, since: 0, parts: new Map() });
-    this.layout = matchMedia(NARROW).matches ? "unified" : (localStorage.getItem(LAYOUT) ?? "unified");
+    this.layout = fittingLayout();
+    NARROW.addEventListener("change", () => this.#applyLayout(fittingLayout()), { signal });
     this.texts = new Texts(task, signal);
     this.failed = (error) => refused(error);
     this.notify = notify;
@@ -87,10 +91,16 @@ export class ChangesView {
     this.changed();
   }
 
+  /** Stores the choice of the person; two sides have no room in a narrow window. */
   setLayout(layout) {
+    if (NARROW.matches) return;
+    localStorage.setItem(LAYOUT, layout);
+    this.#applyLayout(layout);
+  }
+
+  #applyLayout(layout) {
     if (layout === this.layout) return;
     this.layout = layout;
-    localStorage.setItem(LAYOUT, layout);
     this.node.dataset.layout = layout;
     this.layoutChoice.press(layout);
     const file = this.files.find((one) => one.node.getBoundingClientRect().bottom > this.top());
