@@ -188,6 +188,26 @@ def test_comments_are_saved_and_sent_later(world: World) -> None:
     assert [(one["kind"], one["text"]) for one in review["comments"]] == [("question", "Is it used?")]
 
 
+def test_comments_that_are_saved_after_a_form_was_written_stay(world: World) -> None:
+    """A kept form, and a printed one, replace the saved comments that they have, and no other one."""
+    task = waiting(world)
+    world.ostler("review", task, "--comment", "greet.py:1=In the form.")
+    world.ostler("review", task, "--comment", "greet.py:5=Deleted in the form.")
+    printed = world.ostler("review", task, "--print-form").stdout
+    world.ostler("review", task, code=2, **editor(world, ("Decision:", "Decision: what")))
+    world.ostler("review", task, "--comment", "greet.py:2=From the browser.")
+    change = (("Decision: what", "Decision: comment"), ("! Deleted in the form.\n", ""))
+    done = world.ostler("review", task, **editor(world, *change))
+    assert "1 comment saved since then stays" in done.stderr
+    saved = sorted(one["text"] for one in world.json("review", task)["drafts"])
+    assert saved == ["From the browser.", "In the form."]
+    form = world.root.parent / "printed"
+    form.write_text(printed.replace("\nDecision:", "\nDecision: comment").replace("! In the form.\n", ""))
+    world.ostler("review", task, "--form", str(form))
+    saved = sorted(one["text"] for one in world.json("review", task)["drafts"])
+    assert saved == ["Deleted in the form.", "From the browser."]
+
+
 @SENT_BACK
 def test_options_for_scripts(world: World) -> None:
     """Comments without an editor; a form from a file; each mistake has one sentence."""

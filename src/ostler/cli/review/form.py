@@ -43,6 +43,7 @@ class Entries(Struct, frozen=True):
     text: str = ""
     comments: tuple[NewComment, ...] = ()
     notes: Mapping[int, Sequence[str]] = {}  # below the line of the changes with this index; -1: before them
+    saved: tuple[str, ...] = ()  # the line that names those of the comments that are saved
 
 
 def write_form(head: FormHead, shown: ShownChanges, entries: Entries) -> str:
@@ -51,6 +52,7 @@ def write_form(head: FormHead, shown: ShownChanges, entries: Entries) -> str:
         NOTE,
         f"{COMMIT}{head.version}".rstrip(),
         *([f"{SINCE}{shown.since}"] if shown.since else []),
+        *entries.saved,
         NOTE,
         *write_notes(_GUIDE.split("\n")),
         NOTE,

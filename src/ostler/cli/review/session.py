@@ -24,13 +24,14 @@ from ostler.cli.review.kept import (
     read_kept,
     set_aside,
 )
+from ostler.cli.review.saved import name_saved, note_saved, select_saved
 from ostler.cli.review.sent import Sent
 from ostler.cli.terminal.editor import edit_kept, hold_text
 from ostler.cli.terminal.output import print_hint
-from ostler.cli.terminal.text import to_one_line
+from ostler.cli.terminal.text import format_count, to_one_line
 from ostler.errors import OstlerError, UsageError
 from ostler.model.ids import TaskId
-from ostler.model.review import Comment, Place
+from ostler.model.review import Place
 from ostler.project.project import Project
 from ostler.project.reviews.bundle import (
     NewComment,
@@ -51,7 +52,6 @@ class OpenForm(Struct, frozen=True):
     shown: ShownChanges
     version: str
     round: int
-    drafts: tuple[Comment, ...]  # that it shows
     comments: tuple[NewComment, ...]  # that it has from the beginning
 
 
@@ -60,16 +60,18 @@ def make_form(project: Project, task: TaskId, since: int = 0) -> OpenForm:
     view, drafts = show_review(project, task), list_drafts(project, task)
     shown = read_changes(project, task, since, generated=False)
     comments = carry_drafts(view.drafts)
-    _, kept = read_kept(project, task)
+    kept_text, kept = read_kept(project, task)
     text = ""
     if kept is not None and kept.version != view.version:
         text = kept.text
-        comments = carry_comments(project, task, kept.version, kept.comments)
+        known = {one.id for one in select_saved(kept_text, drafts)}
+        newer = [one for one in view.drafts if one.id not in known]
+        comments = [*carry_comments(project, task, kept.version, kept.comments), *carry_drafts(newer)]
     notes = place_earlier(view, shown)
     notes[-1] = [*_name_foreign(view), *notes.get(-1, ())]
-    entries = Entries(text, tuple(comments), notes)
+    entries = Entries(text, tuple(comments), notes, tuple(name_saved(drafts)))
     form = write_form(make_head(view, shown.summary), shown, entries)
-    return OpenForm(form, shown, view.version, view.round, drafts, entries.comments)
+    return OpenForm(form, shown, view.version, view.round, entries.comments)
 
 
 def _name_foreign(view: ReviewView) -> Iterator[str]:
@@ -91,6 +93,11 @@ def review_in_editor(project: Project, task: TaskId, since: int | None) -> Sent 
         if kept and version == view.version:
             path = name_kept(project, task)
             print_hint(f"Continuing with the form that was not sent; delete {path} to start anew.")
+            drafts = list_drafts(project, task)
+            if newer := len(drafts) - len(select_saved(kept, drafts)):
+                stay = "stays, and is" if newer == 1 else "stay, and are"
+                comments = f"{format_count(newer, 'comment')} saved since then {stay}"
+                print_hint(f"{comments} sent with it: ostler review {task} --show")
             form = make_form(project, task, kept_since)
             text = edit_kept(find_form(project, task), kept, command)
         else:
@@ -140,6 +147,8 @@ def _finish(project: Project, task: TaskId, form: OpenForm, text: str) -> Sent |
         if isinstance(error, FormError):
             # The line with the reason becomes the first one.
             reason, advice = FormError(error.line + 1, error.reason).message, error.hint
+        if content is not None:
+            text = note_saved(text, list_drafts(project, task), content.comments)
         keep_form(project, task, f"{_ERROR}{' '.join(reason.split())}\n{text}", content)
         hint = "; ".join(filter(None, (advice, f"the form is kept: ostler review {task}")))
         raise UsageError(reason, hint, error.code) from None
@@ -154,6 +163,7 @@ def _drop_error(text: str) -> str:
 
 def _send(project: Project, task: TaskId, form: OpenForm, filled: Filled, text: str) -> Sent | None:
     decision = filled.decision
+    replaced = select_saved(text, list_drafts(project, task))
     if decision is None:
         if not filled.text and _is_same(form, filled):
             return None
@@ -164,7 +174,7 @@ def _send(project: Project, task: TaskId, form: OpenForm, filled: Filled, text: 
         comments = filled.comments
         if filled.text:
             comments = (NewComment("change", Place(), filled.text), *comments)
-        save_comments(project, task, form.version, comments, form.drafts)
+        save_comments(project, task, form.version, comments, replaced)
         return Sent(saved=list_drafts(project, task))
     new = NewReview(
         verdict=decision.verdict,
@@ -173,7 +183,7 @@ def _send(project: Project, task: TaskId, form: OpenForm, filled: Filled, text: 
         then=decision.then,
         round=form.round,
     )
-    review = send_comments(project, os.environ, task, new, filled.comments, form.drafts)
+    review = send_comments(project, os.environ, task, new, filled.comments, replaced)
     return Sent(review, then=decision.then)
 
 

@@ -106,6 +106,7 @@ export class DecisionBar {
   #note(held) {
     const { doc } = this.state;
     if (held) return "Your decision is sent in a few seconds, unless you undo it.";
+    if (this.state.isOutdated) return ""; // the notice of the page has what happened since
     const reason = [!doc.can.approve.allowed && doc.can.approve.reason, !doc.can.send_back.allowed && doc.can.send_back.reason].filter(Boolean);
     if (reason.length) return [...new Set(reason.map(sentence))].join(" ");
     const open = this.state.earlier.filter((one) => !one.resolved).length;

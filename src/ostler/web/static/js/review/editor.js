@@ -30,8 +30,10 @@ export class Editor {
     this.#drawSuggestion();
   }
 
+  /** Cards of earlier comments may be between the line, which is visible, and the editor. */
   focus() {
     this.field.focus({ preventScroll: true });
+    this.node.scrollIntoView({ block: "nearest" });
     this.field.setSelectionRange(this.field.value.length, this.field.value.length);
   }
 

@@ -40,7 +40,8 @@ export class ReviewState {
   /** A newer document of the server; of one about newer work than the page shows, only the drafts are taken. */
   take(doc) {
     const before = [...this.drafts.keys()].join();
-    if (this.isStale(doc)) this.stale(doc);
+    this.isOutdated = this.isStale(doc);
+    if (this.isOutdated) this.stale(doc);
     else this.doc = doc;
     this.#takeDrafts(doc.drafts);
     if (before !== [...this.drafts.keys()].join()) this.#tell(null);
@@ -129,6 +130,7 @@ export class ReviewState {
   /** What the page shows, and a decision is about. */
   #shows({ version, round }) {
     this.shown = { version, round };
+    this.isOutdated = false;
   }
 
   /** Drafts of the server; those that are not saved yet are newer. */
