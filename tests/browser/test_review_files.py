@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from browser_world import PHONE, Served
+from browser_world import DESK, PHONE, Served
 from hostile import put_in_place, talk
 from skill_world import write_skill
 from world import World, wait_until
@@ -235,3 +235,27 @@ def test_a_decision_takes_few_clicks_or_keys(
     assert len(done) == (3 if with_keys else 2)
     wait_until(lambda: world.show(task)["status"] == "completed", 60, "it was not merged")
     assert world.git("log", "--oneline", "-1", "--", "plan.py")
+
+
+def test_files_have_one_order_and_fit_a_window_that_becomes_narrow(
+    world: World, serve: Callable[..., Served]
+) -> None:
+    """The changes have the order of the tree; two sides become one on a phone, and are two again after it."""
+    (world.root / "sub").mkdir()
+    (world.root / "sub" / "kept.txt").write_text("kept\n")
+    world.git("add", "-A")
+    world.git("commit", "-qm", "Files")
+    spread = dict.fromkeys(("a.txt", "sub/b.txt", "z.txt"), "one\ntwo\n")
+    task = _reviewed(world, spread)
+    page = serve("--view-only").open(f"/tasks/{task}/review")
+    expect(page.locator(".tree-file")).to_have_count(3)
+    shown = page.locator("[data-path]").evaluate_all("(nodes) => nodes.map((node) => node.dataset.path)")
+    assert list(dict.fromkeys(shown)) == ["a.txt", "z.txt", "sub/b.txt"]
+    page.keyboard.press("u")
+    review, rail = page.locator(".review"), page.locator(".review-rail")
+    expect(review).to_have_attribute("data-layout", "split")
+    page.set_viewport_size(PHONE)
+    expect(review).to_have_attribute("data-layout", "unified")
+    assert _left(rail) == 0, "the rail is below the changes"
+    page.set_viewport_size(DESK)
+    expect(review).to_have_attribute("data-layout", "split")

@@ -73,6 +73,6 @@ def test_a_rejection_of_the_screen_is_kept(world: World, task: str) -> None:
         held = hold_action(project, request, 0.0, None)
         world.ostler("reject", task, "-m", FIRST)
         assert send_held(project, held).startswith("your text is kept as a draft; ")
-        with pytest.raises(UsageError, match="^your text is kept as a draft; "):
+        with pytest.raises(UsageError, match=r"^your text is kept as a draft; "):
             hold_action(project, ActionRequest("send back", task, "And test it."), 0.0, None)
     assert sorted(list_drafts(world, task)) == ["And test it.", SECOND]

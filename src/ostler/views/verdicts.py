@@ -52,7 +52,8 @@ def _list_gates(state: State) -> Iterator[tuple[str, GateState]]:
 def _view(name: str, gate: GateState, state: State) -> CommitVerdict:
     current = state.is_about_last_commit(gate)
     verdict = gate.commit_verdict
-    text = f"{name}: {format_verdict(verdict, gate.by, gate.original)}"
+    words = "waits for you" if verdict == "pending" else format_verdict(verdict, gate.by, gate.original)
+    text = f"{name}: {words}"
     elsewhere = f" on {gate.sha:.10}, not on this commit" if gate.sha and not current else ""
     return CommitVerdict(name, verdict, text + elsewhere, current)
 

@@ -25,7 +25,8 @@ def name_saved(drafts: Iterable[Comment]) -> list[str]:
 def select_saved(text: str, drafts: Sequence[_Draft]) -> list[_Draft]:
     """Return the comments that a form has from the beginning."""
     head = text.partition(f"\n{DECISION}")[0].split("\n")
-    names = next((line[len(_LINE) :].split() for line in head if line.startswith(_LINE)), [])
+    line = next((line for line in head if line.startswith(_LINE)), _LINE)
+    names = line[len(_LINE) :].split()
     return [one for one in drafts if _digest(one) in names]
 
 

@@ -9,6 +9,7 @@ import { splitPatch } from "./diff/patch.js";
 import { Texts } from "./diff/texts.js";
 import { FileView } from "./file/view.js";
 import { Find } from "./find.js";
+import { byFolder } from "./folders.js";
 import { Lazy } from "./lazy.js";
 import { choice, counts } from "./parts.js";
 import { watchPicks } from "./picker.js";
@@ -159,7 +160,8 @@ export class ChangesView {
     this.stop = new AbortController();
     const signal = AbortSignal.any([this.signal, this.stop.signal]);
     this.lazy = new Lazy(scrollParent(this.scroller), signal);
-    this.files = this.data.files.map((file) => new FileView(this, file));
+    const ordered = [...byFolder(this.data.files, ({ path }) => path).values()].flat();
+    this.files = ordered.map((file) => new FileView(this, file));
     this.cursor.clear();
     this.#drawSince();
     replace(this.summary, plural(this.files.length, "file"), " ", counts(this.data.additions, this.data.deletions));

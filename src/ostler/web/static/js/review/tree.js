@@ -2,6 +2,7 @@
 
 import { h, replace } from "../dom.js";
 import { revealedName, revealName } from "../hidden.js";
+import { byFolder } from "./folders.js";
 import { Lazy } from "./lazy.js";
 import { counts, statusLetter } from "./parts.js";
 
@@ -102,15 +103,9 @@ export class FileTree {
 
 /** Lists of {folder, files, isFirst}, each with about `ROWS` files; a large folder is in several of them. */
 function blocksOf(files) {
-  const folders = new Map();
-  for (const file of files) {
-    const folder = file.data.path.slice(0, Math.max(0, file.data.path.lastIndexOf("/")));
-    if (!folders.has(folder)) folders.set(folder, []);
-    folders.get(folder).push(file);
-  }
   const blocks = [];
   let room = 0;
-  for (const [folder, all] of folders) {
+  for (const [folder, all] of byFolder(files, ({ data }) => data.path)) {
     for (let at = 0; at < all.length;) {
       if (room <= 0) {
         blocks.push([]);
