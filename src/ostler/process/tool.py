@@ -44,7 +44,9 @@ class _Process(subprocess.Popen[bytes]):
     def wait(self, timeout: float | None = None) -> int:
         # With a timeout, Popen looks for the end after 1 ms, 2 ms, 4 ms: more than a short git command takes.
         if timeout is not None and self.returncode is None:  # pyright: ignore[reportUnnecessaryComparison]
+            ends_at = time.monotonic() + timeout
             _wait_for_exit(self.pid, timeout)
+            timeout = max(0.0, ends_at - time.monotonic())
         return super().wait(timeout)
 
 
