@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Raw
 
 from ostler.calls.attempts.journal import create_notices
@@ -43,6 +46,18 @@ def shown(tool: str, **members: object) -> str:
 def test_paths_are_relative_and_a_search_has_its_pattern(members: dict[str, str], detail: str) -> None:
     """The directory of the agent is left out, other directories are not touched."""
     assert shown("Tool", **members) == detail
+
+
+@given(
+    directory=st.sampled_from(["/a", "/a/a", "/a.b", "a"]),
+    parts=st.lists(st.sampled_from(["/a", "/", "a", ".b", "-", " ", "@", "*", "_", "\n", "/a/a"])),
+)
+def test_a_directory_is_found_as_an_expression_finds_it(directory: str, parts: list[str]) -> None:
+    """Nothing compiles an expression for each attempt; what is found is the same."""
+    text = "".join(parts)
+    expression = rf"(?<![\w.-]){re.escape(directory)}(?:/(?=[\w.@*-])|(?![\w.-]))"
+    expected = re.sub(expression, lambda found: "" if found[0].endswith("/") else ".", text)
+    assert make_shortener(directory)(ToolDenied("Read", text)) == ToolDenied("Read", expected)
 
 
 def test_other_events_stay_as_they_are() -> None:
