@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from ostler.secrets.encodings import SqueezedOffsets, squeeze
 from ostler.secrets.examples import is_example
 from ostler.secrets.key_lines import OpenKey, find_key_lines
+from ostler.secrets.private_key import KEY_WORD
 from ostler.secrets.registry import SECRETS, KnownSecrets
 from ostler.secrets.rules import (
-    LOOSE_KEYWORDS,
+    LOOSE_PARTS,
     MIN_RUN,
     PRIVATE_KEY,
     RUN_CHARACTERS,
@@ -22,7 +24,8 @@ from ostler.secrets.rules import (
 )
 
 _IN_RUN, _BREAK = b"x", b" "
-_LONG_RUN = _IN_RUN * MIN_RUN
+# The repeated letter is a literal prefix, which the search finds faster than any set of letters.
+_LONG_RUN = re.compile(_IN_RUN * MIN_RUN + b"x*+")
 _CLASSES = bytes(_IN_RUN[0] if byte in RUN_CHARACTERS else _BREAK[0] for byte in range(256))
 
 
@@ -43,22 +46,23 @@ class Found(NamedTuple):
 
 def find_secrets(data: bytes, start: int = 0, opened: OpenKey | None = None) -> list[Found]:
     """Return the secrets in the text from an offset on, in order and without overlaps."""
-    lines = find_key_lines(data, start, len(data), opened).spans
-    found = [
-        *_find_known(data, start),
-        *find_forms(data, start),
-        *(Found(*span, PRIVATE_KEY) for span in lines),
-    ]
+    has_key = data.find(KEY_WORD, start) >= 0
+    found = [*_find_known(data, start), *find_forms(data, start, has_key=has_key)]
+    if has_key or opened is not None:
+        lines = find_key_lines(data, start, len(data), opened).spans
+        found += [Found(*span, PRIVATE_KEY) for span in lines]
     return _merge(found) if len(found) > 1 else found
 
 
-def find_forms(data: bytes, start: int = 0) -> Iterator[Found]:
-    """Yield what has the form of a secret."""
-    for word in LOOSE_KEYWORDS:
-        at = data.find(word, start)
+def find_forms(data: bytes, start: int = 0, *, has_key: bool = True) -> Iterator[Found]:
+    """Yield what has the form of a secret; `has_key`: whether the text may have the word of a private key."""
+    for part, keywords in LOOSE_PARTS.items():
+        at = data.find(part, start) if has_key or part != KEY_WORD else -1
         while at >= 0:
-            yield from _match_forms(data, at, word)
-            at = data.find(word, at + 1)
+            for word, offset in keywords:
+                if at - offset >= start and data.startswith(word, at - offset):
+                    yield from _match_forms(data, at - offset, word)
+            at = data.find(part, at + 1)
     # Much faster than a search for the keywords: ordinary text has few words of this length, and the lines of
     # an agent repeat most of them, such as the id of the session.
     runs = _list_runs(data, start)
@@ -68,15 +72,7 @@ def find_forms(data: bytes, start: int = 0) -> Iterator[Found]:
 
 
 def _list_runs(data: bytes, start: int) -> list[tuple[int, int]]:
-    classes, runs = data.translate(_CLASSES), list[tuple[int, int]]()
-    run = classes.find(_LONG_RUN, start)
-    while run >= 0:
-        end = classes.find(_BREAK, run + MIN_RUN)
-        if end < 0:
-            return [*runs, (run, len(data))]
-        runs.append((run, end))
-        run = classes.find(_LONG_RUN, end)
-    return runs
+    return [run.span() for run in _LONG_RUN.finditer(data.translate(_CLASSES), start)]
 
 
 def _find_in_run(data: bytes, start: int, end: int) -> Iterator[Found]:

@@ -237,6 +237,20 @@ LOOSE_KEYWORDS = tuple(
     word.encode() for rule in RULES for word in rule.keywords if " " in word or rule.kind in _LOOSE_KINDS
 )
 """Keywords that are searched everywhere; the others only in long runs of RUN_CHARACTERS, which are rare."""
+_SHARED_PARTS = (b"aws_secret_", b"ecretAccessKey", b"earer ")
+
+
+def _group_by_part(keywords: tuple[bytes, ...]) -> dict[bytes, list[tuple[bytes, int]]]:
+    """Return the parts to search, with the keywords that contain each of them and its offset in them."""
+    found: dict[bytes, list[tuple[bytes, int]]] = {}
+    for word in keywords:
+        part = next((part for part in _SHARED_PARTS if part in word), word)
+        found.setdefault(part, []).append((word, word.index(part)))
+    return found
+
+
+LOOSE_PARTS = _group_by_part(LOOSE_KEYWORDS)
+"""One search finds all keywords with the same part; the text is read once for each search."""
 
 
 @cache

@@ -24,6 +24,10 @@ _UNFINISHED = lazy_pattern(
     rb"[\s\"'\\:=>|]{0,12}[^\s\"'<>`]*\Z"
 )
 _UNFINISHED_BYTES = 256
+# One of them is in each beginning, not further before the last run without spaces than a keyword, its colon
+# and its quotation marks are long. To search them there is much cheaper than the expression.
+_UNFINISHED_WORDS = (b"bearer", b"basic", b"token", b"authorization:", b"flyv1", b"secret")
+_BEFORE_RUN_BYTES = 12 + len(b"aws_secret_access_key")
 
 
 class RedactingStream:
@@ -41,16 +45,17 @@ class RedactingStream:
         `is_clean`: `find_secrets` found nothing in the chunk, so it is searched only with what is held back.
         """
         data = self._buffer + (self._skip_key(chunk) if self._is_in_key else chunk)
-        is_clean = is_clean and not (self.held or self._is_in_key or self._may_have_key(data))
+        may_have_key = self._may_have_key(data)
+        is_clean = is_clean and not (self.held or self._is_in_key or may_have_key)
         found = [] if is_clean else find_secrets(data, self._start, self._opened)
         end = _find_held(data, self._start)
-        if self._may_have_key(data):
+        if may_have_key:
             end = min(end, self._find_open_line(data), _find_open_key(data, self._start))
         end = self._find_whole_end(data, found, end)
         if len(data) - end > _MAX_HELD:
             end = len(data)
             self._is_in_key = bool(found) and found[-1].kind == PRIVATE_KEY and found[-1].end == end
-        return self._take(data, found, end)
+        return self._take(data, found, end, may_have_key)
 
     @property
     def held(self) -> int:
@@ -60,15 +65,17 @@ class RedactingStream:
     def finish(self) -> bytes:
         """Return the rest."""
         found = find_secrets(self._buffer, self._start, self._opened)
-        return self._take(self._buffer, found, len(self._buffer))
+        may_have_key = self._may_have_key(self._buffer)
+        return self._take(self._buffer, found, len(self._buffer), may_have_key)
 
     def _may_have_key(self, data: bytes) -> bool:
         return self._opened is not None or data.find(KEY_WORD, self._start) >= 0
 
-    def _take(self, data: bytes, found: list[Found], end: int) -> bytes:
+    def _take(self, data: bytes, found: list[Found], end: int, may_have_key: bool) -> bytes:
         complete = [one for one in found if one.end <= end]
         clean = replace_found(data, complete, self._start, end)
-        self._opened = find_key_lines(data, self._start, end, self._opened).opened
+        if may_have_key:
+            self._opened = find_key_lines(data, self._start, end, self._opened).opened
         context = max(0, end - _CONTEXT)
         self._buffer, self._start = data[context:], end - context
         return clean
@@ -101,8 +108,9 @@ def _find_held(data: bytes, start: int) -> int:
     """Return where the end begins that must be held back; the length of the data if nothing must be."""
     size = len(data)
     tail = data[max(start, size - _MAX_RUN) :]
-    run = _find_candidate(data, size - len(tail) + len(tail.rstrip(_NOT_BREAKS)))
-    return max(start, min(run, _find_beginning(data, start), _find_unfinished(data)))
+    run = size - len(tail) + len(tail.rstrip(_NOT_BREAKS))
+    ends = _find_candidate(data, run), _find_beginning(data, start), _find_unfinished(data, run)
+    return max(start, min(ends))
 
 
 def _find_candidate(data: bytes, run: int) -> int:
@@ -142,8 +150,13 @@ def _keep_header_whole(data: bytes, start: int, end: int) -> int:
     return at if header and header.end() > end else end
 
 
-def _find_unfinished(data: bytes) -> int:
-    found = _UNFINISHED.search(data, max(0, len(data) - _UNFINISHED_BYTES))
+def _find_unfinished(data: bytes, run: int) -> int:
+    """Return where a form with spaces starts that may continue; `run`: where the last run without them does."""
+    start = max(0, len(data) - _UNFINISHED_BYTES)
+    last = data[max(start, run - _BEFORE_RUN_BYTES) :].lower()
+    if not any(word in last for word in _UNFINISHED_WORDS):
+        return len(data)
+    found = _UNFINISHED.search(data, start)
     return found.start() if found else len(data)
 
 
