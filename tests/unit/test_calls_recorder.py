@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from msgspec import Raw
 
 from ostler.calls.attempts.recorder import EventRecorder
-from ostler.calls.attempts.transcript import AttemptFiles
+from ostler.calls.attempts.transcript import AttemptFiles, open_in_thread
 from ostler.errors import Code, OstlerError
 from ostler.model.attempt import Attempt
 from ostler.model.call import AgentEvent, SessionStarted, TextReceived, ToolReturned, ToolUsed, UsageReported
@@ -156,3 +157,28 @@ def test_a_failed_write_is_raised_at_the_next_event_and_at_the_end(
     with pytest.raises(OstlerError, match="no room"):
         records.record(act)
     assert records.passed == []
+
+
+def test_files_that_are_created_while_a_call_is_cancelled_are_closed(tmp_path: Path) -> None:
+    """The page says so, and no descriptor is left."""
+    records, began, may_end = list[Records](), threading.Event(), threading.Event()
+
+    def create() -> AttemptFiles:
+        began.set()
+        may_end.wait(10)
+        records.append(Records(tmp_path))
+        return records[0].files
+
+    async def run() -> None:
+        work = asyncio.create_task(open_in_thread(create))
+        await asyncio.to_thread(began.wait, 10)
+        work.cancel()
+        await asyncio.sleep(0)
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+    before = len(os.listdir("/proc/self/fd"))
+    asyncio.run(run())
+    assert "stopped before it was done" in records[0].page
+    assert len(os.listdir("/proc/self/fd")) == before

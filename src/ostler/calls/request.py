@@ -64,7 +64,9 @@ class CallRequest(Struct, frozen=True):
     state_file: str = ""  # the agent's copy of its state
     budget_usd: float | None = None  # of the task; None: the budget of the settings
     workspace: Workspace | None = None  # files of the agent's sandbox; None: its working directory
-    on_session: Callable[[str], None] | None = None  # receives the id of the session of each attempt
+    on_session: Callable[[str], None] | None = (
+        None  # receives the id of the session of each attempt, in a thread
+    )
     template: str = ""  # where the template of its prompt comes from, for the record
     keeps_answer: bool = True  # in a file until its step is recorded; False: no step is recorded
 

@@ -182,6 +182,7 @@ class LocalDriver:
                 self._locked.append(task)
             elif is_startable(self._services.journal, task, now):  # another run may have finished it
                 self._start(task, lock)
+                await asyncio.sleep(0)  # what else can run does not wait until all tasks are started
             else:
                 lock.release()
 

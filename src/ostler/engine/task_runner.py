@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ostler.calls.attempts.kept_answer import delete_kept_answer
 from ostler.calls.attempts.running import KillRequest
+from ostler.calls.turns import take_turns
 from ostler.engine.claims import ClaimedWriter
 from ostler.engine.core.decide import decide
 from ostler.engine.core.evolve import evolve
@@ -126,7 +127,7 @@ class TaskRunner:
         the next run resumes it.
         """
         with _use_lease(self._lease):
-            self._work = asyncio.create_task(self._run())
+            self._work = asyncio.create_task(take_turns(self._run()))
         if self._is_abandoned:
             self._work.cancel()
         try:
@@ -249,7 +250,7 @@ class TaskRunner:
         reach("step.recorded")
         if isinstance(step, CallAgent | CheckGate | CheckFinal) and not _is_current(after, step):
             # A failed or interrupted call uses it when it is repeated.
-            delete_kept_answer(find_task_answer(self._task, self._services))
+            await run_in_thread(delete_kept_answer, find_task_answer(self._task, self._services))
         return after
 
     async def _checkpoint_first(
@@ -272,7 +273,7 @@ class TaskRunner:
         """Run a step while the records of other processes are folded; return the state and the result."""
         basis = self._fold(state, unrecorded)[-1].state if unrecorded else state
         context = TaskContext(task, basis, self._lock.fd)
-        work = asyncio.create_task(self._perform_after_delay(step, context))
+        work = asyncio.create_task(take_turns(self._perform_after_delay(step, context)))
         try:
             state = await self._watch_step(work, state, step, unrecorded)
             return state, work.result()

@@ -151,7 +151,7 @@ def _keep_header_whole(data: bytes, start: int, end: int) -> int:
 
 
 def _find_unfinished(data: bytes, run: int) -> int:
-    """Return where a form with spaces starts that may continue; `run`: where the last run without them does."""
+    """Return where a form with spaces starts that may continue; `run`: start of the last run without."""
     start = max(0, len(data) - _UNFINISHED_BYTES)
     last = data[max(start, run - _BEFORE_RUN_BYTES) :].lower()
     if not any(word in last for word in _UNFINISHED_WORDS):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from heapq import heappop, heappush
 from itertools import count
 
+from ostler.calls.thread import is_thread_running
+
 _TURNS = 50  # iterations of the event loop in which others can start to wait before time advances
+_THREAD_SECONDS = 1.0  # in which a thread can end before time advances
 
 
 class VirtualClock:
-    """Time advances to the earliest waiter whenever the event loop is idle."""
+    """Time advances to the earliest waiter whenever the event loop is idle and no thread writes files."""
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
         self.slept: list[float] = []
@@ -46,9 +50,18 @@ class VirtualClock:
 
     async def _move(self) -> None:
         while self._waiting:
-            for _ in range(_TURNS):
-                await asyncio.sleep(0)
+            await self._wait_until_idle()
             due, _, woken = heappop(self._waiting)
             if not woken.done():
                 self._now = max(self._now, due)
                 woken.set_result(None)
+
+    async def _wait_until_idle(self) -> None:
+        """Wait until the others wait too; briefly for threads, which may wait for this clock."""
+        end = time.monotonic() + _THREAD_SECONDS
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        while is_thread_running() and time.monotonic() < end:
+            await asyncio.sleep(0.001)
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)

@@ -24,8 +24,9 @@ from ostler.calls.attempts.recorder import EventRecorder
 from ostler.calls.attempts.result import bill_once, end_at_budget, redact_result
 from ostler.calls.attempts.running import RunningAttempts
 from ostler.calls.attempts.session import AgentSession, find_session_cost, find_session_usage
+from ostler.calls.attempts.session_reports import SessionReports
 from ostler.calls.attempts.tool_detail import make_shortener
-from ostler.calls.attempts.transcript import AttemptFiles
+from ostler.calls.attempts.transcript import AttemptFiles, open_in_thread
 from ostler.calls.attempts.wait_report import WaitReport
 from ostler.calls.attempts.window_changes import WindowChanges
 from ostler.calls.models.slots import Slot
@@ -86,6 +87,10 @@ class AttemptSpec(Struct, frozen=True):
     def built_prompt(self) -> str:
         """The prompt that a new session got instead of the lost one; empty if none was built."""
         return self.fresh_prompt.text if self.fresh_prompt else ""
+
+    def report_session(self, session_id: str) -> None:
+        if self.request.on_session is not None:
+            self.request.on_session(session_id)
 
     def add_to_session(self, usage: Usage) -> Usage:
         """Return the tokens of the whole session, with those of this attempt."""
@@ -158,14 +163,7 @@ class AttemptRunner:
         attempt = await self._begin(spec)
         request, capabilities = spec.request, spec.executor.capabilities
         structured = request.answer_format_for(capabilities) is not None
-        with AttemptFiles(
-            request.task_dir,
-            attempt,
-            spec.prompt,
-            self._clock.now,
-            request.system_for(capabilities),
-            structured,
-        ) as files:
+        with await self._open_files(spec, attempt, structured) as files:
             call, observed = self._create_call(spec, attempt, str(files.transcript)), _Observed()
             attempt = replace(attempt, billing=self._detect_billing(spec, call.env))
             work = self._run_executor(spec, call, attempt, files, observed)
@@ -225,9 +223,23 @@ class AttemptRunner:
         reach("attempt.begin")
         attempt = replace(attempt, number=await self._journal.begin_attempt(attempt))
         reach("attempt.begun")
-        if attempt.resumed or spec.executor.capabilities.accepts_session_id:
-            _report_session(spec, attempt.session_id)
         return attempt
+
+    async def _open_files(self, spec: AttemptSpec, attempt: Attempt, structured: bool) -> AttemptFiles:
+        """Create the files of the attempt, and pass its session on, which writes files too."""
+        request, capabilities = spec.request, spec.executor.capabilities
+
+        def create() -> AttemptFiles:
+            if attempt.resumed or capabilities.accepts_session_id:
+                spec.report_session(attempt.session_id)
+            system, now = request.system_for(capabilities), self._clock.now
+            return AttemptFiles(request.task_dir, attempt, spec.prompt, now, system, structured)
+
+        try:
+            return await open_in_thread(create)
+        except asyncio.CancelledError:
+            await self._record_interrupted(spec, attempt, 0.0)
+            raise
 
     def _create_call(self, spec: AttemptSpec, attempt: Attempt, transcript: str) -> AgentCall:
         request, session, capabilities = spec.request, spec.session, spec.executor.capabilities
@@ -276,6 +288,7 @@ class AttemptRunner:
         session_id, usage, has_started = attempt.session_id, Usage(), False
         waits, shorten = self._report_waits(call, attempt), make_shortener(call.cwd)
         recorder = EventRecorder(files, partial(self._notify_all, attempt.task), spec.on_event)
+        sessions = SessionReports(spec.report_session)
 
         def on_event(event: AgentEvent) -> None:
             nonlocal session_id, usage, has_started
@@ -286,7 +299,7 @@ class AttemptRunner:
                 if event.session_id not in ("", session_id):
                     session_id = event.session_id
                     self._journal.set_session(attempt.task, attempt.number, session_id)
-                    _report_session(spec, session_id)
+                    sessions.add(session_id)
             elif isinstance(event, SessionReplaced) and not event.resumed and (prompt := spec.built_prompt):
                 files.replace_prompt(prompt)
             if waits:
@@ -298,7 +311,8 @@ class AttemptRunner:
         try:
             start = spec.executor.resume if attempt.resumed else spec.executor.spawn
             with recorder:
-                async with open_agent_sandbox(self._describe_sandbox(spec, call, on_event)) as sandboxed:
+                sandbox = open_agent_sandbox(self._describe_sandbox(spec, call, on_event))
+                async with sessions, sandbox as sandboxed:
                     observed.sandboxed = sandboxed
                     receive = sandboxed.on_event or on_event
                     result = await start(sandboxed.call, receive)
@@ -384,8 +398,3 @@ class AttemptRunner:
 
     def _marker(self, task: TaskId, number: int) -> str:
         return f"{self._journal.store_id}:{task}:{number}"
-
-
-def _report_session(spec: AttemptSpec, session_id: str) -> None:
-    if spec.request.on_session is not None:
-        spec.request.on_session(session_id)

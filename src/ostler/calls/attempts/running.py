@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from ostler.calls.attempts.liveness import LivenessMonitor
+from ostler.calls.turns import take_turns
 from ostler.errors import Code
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult
@@ -106,7 +107,7 @@ class RunningAttempts:
         supervision: Supervision | None = None,
     ) -> CallResult:
         """Run the work of an attempt; cancelling this cancels the work and waits for its end."""
-        running = _Running(attempt, asyncio.create_task(work), marker, supervision)
+        running = _Running(attempt, asyncio.create_task(take_turns(work)), marker, supervision)
         self._running[attempt.task, attempt.number] = running
         try:
             return await running.work

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +15,7 @@ from ostler.calls.attempts.log import AttemptLog
 from ostler.calls.attempts.page import AttemptPage
 from ostler.calls.attempts.result import RecordedEvent, RecordedEvents
 from ostler.calls.prompts import PROMPTS, write_current
+from ostler.calls.thread import run_in_thread
 from ostler.clock import Now
 from ostler.errors import Code, OstlerError
 from ostler.files.atomic import make_private_dir, remake_private_dir, write_projection
@@ -99,6 +102,18 @@ class AttemptFiles:
             self._log.write_interruption(error.code, error.message)
         else:
             self._log.write_interruption(Code.INTERRUPTED, _INTERRUPTED)
+
+
+async def open_in_thread(create: Callable[[], AttemptFiles]) -> AttemptFiles:
+    """Return the files that a function creates in a thread; if cancelled, close them."""
+    opened: list[AttemptFiles] = []
+    try:
+        await run_in_thread(lambda: opened.append(create()))
+    except asyncio.CancelledError as error:
+        for files in opened:
+            files.__exit__(type(error), error, error.__traceback__)
+        raise
+    return opened[0]
 
 
 def _extract_answer(recorded: RecordedEvent) -> RecordedEvent:

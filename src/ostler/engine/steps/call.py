@@ -35,6 +35,7 @@ from ostler.errors import Code, OstlerError, needs_account_fix
 from ostler.model.attempt import Attempt
 from ostler.model.budget import find_task_budget
 from ostler.model.event import CallEnded, Record, Verdict
+from ostler.model.model_config import ModelPool
 from ostler.model.notice import IterationStarted, Notice, PhaseFailed, PhaseStarted
 from ostler.model.state import State
 from ostler.model.warning import WarningDetail
@@ -54,7 +55,9 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
         prompt = build_document_prompt(context, services, records)
     else:
         prompt = build_call_prompt(step, context, services, attempts, records)
-    request = _build_request(step, context, services, prompt, attempts, records)
+    # In a thread: it reads files of logins, and the first call imports the modules of the executors.
+    pool = await run_in_thread(services.pool_for, replace(context.task, role=current_role(context)))
+    request = _build_request(step, context, services, prompt, attempts, records, pool)
     is_kept = has_kept_answer(request, find_task_answer(step.task, services))
     # A report of the attempt whose answer is kept is older than this run.
     after = 0 if is_kept else services.journal.position()
@@ -94,14 +97,6 @@ async def call_agent(step: CallAgent, context: TaskContext, services: StepServic
     return StepResult(complete(ended, found), notices, flush)
 
 
-def _start_call(written: AgentState | None, context: TaskContext, services: StepServices) -> Watch | None:
-    """Record the repository, and write the state file for the agent."""
-    watch = start_watch(context, services)
-    if written is not None:
-        written.write(context.state)
-    return watch
-
-
 def _take_in_work(
     watch: Watch | None,
     request: CallRequest,
@@ -113,6 +108,14 @@ def _take_in_work(
     details = _end_call(watch, context, services)
     refused = services.take_in_proposals(request.task, outcome.attempt, Path(request.state_file))
     return details, refused
+
+
+def _start_call(written: AgentState | None, context: TaskContext, services: StepServices) -> Watch | None:
+    """Start to watch what the agent changes, and write its copy of the state unless it is not called."""
+    watch = start_watch(context, services)
+    if written is not None:
+        written.write(context.state)
+    return watch
 
 
 def _end_call(watch: Watch | None, context: TaskContext, services: StepServices) -> tuple[WarningDetail, ...]:
@@ -141,6 +144,7 @@ def _build_request(
     prompt: CallPrompt | DocumentCallPrompt,
     attempts: list[Attempt],
     records: list[Record],
+    pool: ModelPool,
 ) -> CallRequest:
     task, cwd = context.task, working_directory(context.state, services)
 
@@ -153,7 +157,7 @@ def _build_request(
         phase=step.phase,
         iteration=step.iteration,
         role=current_role(context),
-        pool=services.pool_for(replace(task, role=current_role(context))),
+        pool=pool,
         cwd=str(cwd),
         task_dir=services.layout.task(step.task),
         attempts=attempts,

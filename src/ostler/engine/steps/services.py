@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.models.availability import Unavailable
 from ostler.calls.services import CallServices
+from ostler.calls.thread import run_in_thread as run_in_thread  # noqa: PLC0414  (the steps import it from here)
 from ostler.clock import Clock
 from ostler.config.settings import Settings
 from ostler.engine.steps.mover import TaskMover
@@ -28,10 +27,6 @@ from ostler.model.task import Task
 from ostler.store.journal import Journal
 from ostler.store.run_writer import RunWriter
 from ostler.store.store import Store
-from ostler.waits import set_stop_event
-
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
 
 
 class MakeExecutor(Protocol):
@@ -114,26 +109,3 @@ class StepResult(Struct, frozen=True):
     # Directories whose file systems are flushed before the record, unless a commit that follows contains
     # what is new.
     flush: tuple[Path, ...] = ()
-
-
-def _run_stoppable(stop: threading.Event, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    set_stop_event(stop)
-    return work(*args, **kwargs)
-
-
-async def run_in_thread(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-    """Call a function in a thread, and wait for it even if cancelled.
-
-    The lock must not be released while the thread still writes.
-    """
-    stop = threading.Event()
-    thread = asyncio.create_task(asyncio.to_thread(_run_stoppable, stop, work, *args, **kwargs))
-    try:
-        return await asyncio.shield(thread)
-    except asyncio.CancelledError:
-        # A wait for the lock of another process ends at once.
-        stop.set()
-        await asyncio.wait({thread})
-        # Retrieve the exception, or asyncio logs it.
-        thread.exception()
-        raise
