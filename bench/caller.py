@@ -20,7 +20,7 @@ from ostler.engine.core.evolve import evolve
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.attempt import Attempt
 from ostler.model.event import CallEnded, Record
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.model.rows import build_row
 from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner

@@ -81,7 +81,7 @@ def test_a_guarded_change_that_a_timeout_approved_asks_a_person(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a journal of a version that did not record guarded files: the gate asks again."""
-    monkeypatch.setattr("ostler.project.review_timeouts._has_guarded_files", lambda state: False)
+    monkeypatch.setattr("ostler.project.running.review_timeouts._has_guarded_files", lambda state: False)
     world.behave(script=CI)
     write(world, "merge", TIMEOUT)
     task, before = world.new(), world.git("rev-parse", "release")

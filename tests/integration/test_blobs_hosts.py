@@ -13,7 +13,7 @@ from ostler.model.call import AgentCall
 from ostler.model.event import TaskReleased
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
-from ostler.views.attempt_log import read_log
+from ostler.views.agent_work.attempt_log import read_log
 from two_hosts import DONE, Cluster, Host
 
 

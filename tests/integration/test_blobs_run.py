@@ -14,8 +14,8 @@ from blob_world import KINDS_ON_DISK, read_settings
 from ostler.blobs.blobs import Blobs
 from ostler.blobs.names import scan
 from ostler.blobs.opening import open_url
-from ostler.project.mirroring import mirror_writer
 from ostler.project.project import Project
+from ostler.project.running.mirroring import mirror_writer
 from world import World
 
 

@@ -15,7 +15,7 @@ from ostler.model.ids import TaskId
 from ostler.project.project import Project
 from ostler.project.reviews.bundle import NewComment, list_drafts, save_comments
 from ostler.project.reviews.changes import view_changes
-from ostler.views.changes import Changes
+from ostler.views.diff.changes import Changes
 from world import World
 
 TEXT = "".join(f"line {n}\n" for n in range(30))

@@ -13,7 +13,7 @@ from world import World
 
 ASKING = """
 import asyncio
-from ostler.cli.terminal.stepper import make_stepper
+from ostler.cli.terminal.run.stepper import make_stepper
 from ostler.calls.debugger import PrePromptEvent, PromptData, PromptOverride, StopRun
 
 async def go():

@@ -21,7 +21,7 @@ from ostler.config.cluster import EngineSettings
 from ostler.engine.temporal import connection
 from ostler.engine.temporal.connection import connect
 from ostler.errors import Code, OstlerError
-from ostler.model.packages import PackageMissing
+from ostler.model.policy.packages import PackageMissing
 from ostler.store.postgres.address import parse_address
 from ostler.store.postgres.inspection import read_store
 from refusing_server import Certificates, RefusingServer

@@ -19,7 +19,7 @@ from ostler.llm.openai import OpenAIChatClient
 from ostler.model.status import TaskStatus
 from ostler.model.usage import Usage
 from ostler.project.agents.executor_config import AgentConfig
-from ostler.project.execution import ExecutionErrorCode as E
+from ostler.project.running.execution import ExecutionErrorCode as E
 from ostler.testing.fake_llm import FakeLlm, Silence, Turn, fail, say
 
 RACER = """

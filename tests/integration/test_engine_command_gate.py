@@ -19,7 +19,7 @@ from ostler.files.disk import to_disk_error
 from ostler.model.event import GateDecided
 from ostler.model.notice import PhaseFailed, PhaseRetried
 from ostler.model.plan import Gate
-from ostler.model.sandbox import SandboxRecord
+from ostler.model.policy.sandbox import SandboxRecord
 from ostler.model.state import GateCheck
 
 

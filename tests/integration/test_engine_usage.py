@@ -21,7 +21,7 @@ from ostler.model.attempt import Attempt
 from ostler.model.call import AgentCall, CallResult, OnEvent, UsageReported
 from ostler.model.event import Event, GateDecided
 from ostler.model.ids import TaskId
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import Task
 from ostler.model.usage import Usage

@@ -25,7 +25,7 @@ from ostler.model.call import (
     ToolUsed,
 )
 from ostler.process.runner import DefaultCommandRunner
-from ostler.views.edits import find_edits
+from ostler.views.agent_work.edits import find_edits
 
 
 class Stage:

@@ -10,7 +10,7 @@ import pytest
 from gate_world import GateWorld
 from git_world import git
 from ostler.config.settings import Settings, WorkspaceSettings
-from ostler.model.sandbox import Tier
+from ostler.model.policy.sandbox import Tier
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 FILES = {

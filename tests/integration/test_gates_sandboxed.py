@@ -14,7 +14,7 @@ from ostler.engine.core.moves import apply_gate_decided
 from ostler.errors import Code
 from ostler.model.event import GateDecided
 from ostler.model.notice import AccessRefusedNotice
-from ostler.model.sandbox import Network
+from ostler.model.policy.sandbox import Network
 from ostler.sandbox.bubblewrap import find_bubblewrap
 
 pytestmark = pytest.mark.skipif(not find_bubblewrap(os.environ), reason="bubblewrap is not installed")

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from gate_world import GateWorld
 from ostler.config.settings import Settings
-from ostler.model.sandbox import Network
+from ostler.model.policy.sandbox import Network
 from ostler.sandbox.bubblewrap import find_bubblewrap
 from wheels import make_npm_archive, make_wheel
 

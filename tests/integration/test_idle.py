@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.cli.terminal import show_run
-from ostler.cli.terminal.show_run import _Pace
+from ostler.cli.terminal.run import show_run
+from ostler.cli.terminal.run.show_run import _Pace
 from ostler.project.project import Project
 from world import World
 

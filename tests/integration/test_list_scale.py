@@ -14,19 +14,19 @@ from msgspec.structs import replace
 
 from journal_values import make_record
 from ostler.model.ids import TaskId
-from ostler.model.needs import URGENT
+from ostler.model.policy.needs import URGENT
 from ostler.model.rows import build_row
 from ostler.model.task import Task
 from ostler.project.project import Project
-from ostler.project.tasks.change_sizes import ChangeSizes
 from ostler.project.tasks.forecast import forecast_queue
-from ostler.project.tasks.inbox import InboxFilter, read_inbox
-from ostler.project.tasks.status_filter import StatusFilter, list_ready, read_status_page
-from ostler.project.tasks.task_list import TaskQuery, read_page
+from ostler.project.tasks.lists.change_sizes import ChangeSizes
+from ostler.project.tasks.lists.inbox import InboxFilter, read_inbox
+from ostler.project.tasks.lists.status_filter import StatusFilter, list_ready, read_status_page
+from ostler.project.tasks.lists.task_list import TaskQuery, read_page
 from ostler.store.database import Value
 from ostler.store.listing import TaskFilter
 from ostler.store.sql_journal import SqlJournal
-from ostler.views.live import Live
+from ostler.views.agent_work.live import Live
 from postgres_world import empty_store
 
 FEW, MANY, PAGE = 10, 10_000, 10

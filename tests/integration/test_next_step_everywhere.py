@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from msgspec import Struct
 
 from ostler.cli.commands.look import show as show_command
-from ostler.cli.terminal.run_summary import print_run_summary
+from ostler.cli.terminal.run.run_summary import print_run_summary
 from ostler.engine.records import append_computed_event
 from ostler.errors import CODES, Code, Origin, WarningCode
 from ostler.mcp.arguments import TaskArguments
@@ -40,9 +40,9 @@ from ostler.model.status import TaskStatus
 from ostler.model.task import Output, Task
 from ostler.notify.message import decode, encode
 from ostler.notify.occasion import occasion_of
-from ostler.project import integrations
 from ostler.project.project import Project
-from ostler.views.board import BoardRow
+from ostler.project.running import integrations
+from ostler.views.lists.board import BoardRow
 from ostler.web.guard import Keys
 from ostler.web.requests import TasksQuery
 from ostler.web.route import Empty, RequestParts

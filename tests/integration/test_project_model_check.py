@@ -12,7 +12,7 @@ import pytest
 
 from ostler.errors import Code
 from ostler.model.limits.window import Window
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 from ostler.project.agents.model_check import PARALLEL_CALLS, PROMPT, check_models
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import SqliteAccounts, open_accounts

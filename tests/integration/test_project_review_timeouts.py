@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ostler.project.project import Project
-from ostler.project.review_timeouts import apply_review_timeouts
+from ostler.project.running.review_timeouts import apply_review_timeouts
 from ostler.store.sql_journal import SqlJournal
 from world import World
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from ostler.errors import Code, OstlerError
 from ostler.model.command import Command, Exit
-from ostler.model.sandbox import Network
+from ostler.model.policy.sandbox import Network
 from ostler.process.runner import DefaultCommandRunner
 from ostler.sandbox.box import landlock_self_test, restrictions, tiers
 from ostler.sandbox.box.attach import send_listener

@@ -12,7 +12,13 @@ import pytest
 from ostler.calls.sandbox.open import SandboxRequest, open_sandbox
 from ostler.calls.sandbox.workspace import create_plain_workspace
 from ostler.config.settings import SandboxSettings
-from ostler.model.sandbox import Network, RefusedAccess, SandboxRecord, describe_refusal, describe_sandbox
+from ostler.model.policy.sandbox import (
+    Network,
+    RefusedAccess,
+    SandboxRecord,
+    describe_refusal,
+    describe_sandbox,
+)
 from ostler.project.inspection import confinement
 from ostler.project.inspection.confinement import describe_unconfined, find_confinement
 from ostler.sandbox.box.tiers import ChosenTier

@@ -18,7 +18,7 @@ from ostler.config.settings import SandboxSettings
 from ostler.errors import Code
 from ostler.executors.exit_status import classify_exit
 from ostler.model.command import Command, Exit
-from ostler.model.sandbox import Tier
+from ostler.model.policy.sandbox import Tier
 from ostler.process.runner import DefaultCommandRunner
 from ostler.sandbox.box.restrict import find_landlock_version
 from ostler.sandbox.limits import disk

@@ -16,7 +16,7 @@ from ostler.errors import Code, OstlerError
 from ostler.model.ids import TaskId
 from ostler.model.notice import AgentWarned
 from ostler.project.project import Project
-from ostler.project.schedules import add_scheduled_tasks, find_schedules
+from ostler.project.running.schedules import add_scheduled_tasks, find_schedules
 from ostler.store.listing import TaskFilter
 from ostler.store.outbox import OutboxMessage
 from ostler.store.postgres import schema

@@ -11,10 +11,10 @@ import pytest
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.model.task import Output, Task
-from ostler.project import worker as worker_module
 from ostler.project.ostler import Ostler
 from ostler.project.project import Project
-from ostler.project.worker import Worker
+from ostler.project.running import worker as worker_module
+from ostler.project.running.worker import Worker
 from ostler.testing.mocks import MockExecutor
 
 LONG_SECONDS = 600.0

@@ -32,7 +32,7 @@ from ostler.executors.protocol import Capabilities
 from ostler.model.attempt import Attempt
 from ostler.model.call import AgentCall, CallResult, LimitReported, OnEvent, TextReceived
 from ostler.model.ids import TaskId
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.model.usage import Usage
 from ostler.store.accounts.sqlite import SqliteAccounts
 from ostler.store.sqlite.journal import SqliteJournal

@@ -22,8 +22,8 @@ from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 from ostler.project.agents.agent_executor import AgentExecutor
 from ostler.project.agents.executor_config import create_default_config
-from ostler.project.execution import ExecutionErrorCode, ExecutionResult
 from ostler.project.project import Project
+from ostler.project.running.execution import ExecutionErrorCode, ExecutionResult
 from ostler.testing.mocks import MockClaudeClient
 
 RESEARCH = Task("Who buys hay", "In ten lines.", skill="research", sender="director", priority="P1")

@@ -22,9 +22,9 @@ from ostler.files.lock import try_lock
 from ostler.git.discovery import discover_repository
 from ostler.git.repository import Worktree, locate_worktree
 from ostler.model.event import GateDecided, TaskStarted
-from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.plan import Gate
-from ostler.model.sandbox import Tier
+from ostler.model.policy.model_config import ModelConfig, ModelPool
+from ostler.model.policy.sandbox import Tier
 from ostler.model.state import Stage, State
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task

@@ -7,7 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 
-from ostler.model.sandbox import Refusal
+from ostler.model.policy.sandbox import Refusal
 from ostler.model.usage import Usage
 from ostler.sandbox.network.policy import PROXY_PORT, ModelRoute, NetworkPolicy, Timeouts
 from ostler.sandbox.network.proxy import Proxy

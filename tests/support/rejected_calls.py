@@ -8,7 +8,7 @@ from call_bench import ok
 from ostler.errors import Code
 from ostler.model.call import CallResult
 from ostler.model.limits.window import ReportedWindow, WindowStatus
-from ostler.model.model_config import Login, ModelConfig
+from ostler.model.policy.model_config import Login, ModelConfig
 from ostler.testing.virtual_clock import VirtualClock
 
 NOW = VirtualClock().now()

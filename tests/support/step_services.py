@@ -5,7 +5,7 @@ from __future__ import annotations
 from ostler.clock import SystemClock
 from ostler.config.settings import Settings
 from ostler.engine.steps.services import StepServices
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.project.agents.call_services import create_call_services
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import SqliteAccounts

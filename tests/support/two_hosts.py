@@ -23,7 +23,7 @@ from ostler.executors.protocol import Executor
 from ostler.files.lock import try_lock
 from ostler.model.call import AgentCall, CallResult, OnEvent, SessionStarted
 from ostler.model.ids import TaskId
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.model.state import State
 from ostler.model.task import Task
 from ostler.project.agents.call_services import create_call_services

@@ -17,8 +17,8 @@ from ostler.calls.spending.budget import (
 )
 from ostler.calls.spending.prices import resolve_cost
 from ostler.config.settings import BudgetSettings
-from ostler.model.budget import find_waiting_priority
 from ostler.model.call import CallResult
+from ostler.model.policy.budget import find_waiting_priority
 from ostler.model.task import PRIORITIES, Priority
 from ostler.model.usage import Usage
 from ostler.store.spending import SpentAmount

@@ -14,8 +14,8 @@ from ostler.calls.request import CallOutcome
 from ostler.config.settings import RetrySettings
 from ostler.errors import Code
 from ostler.model.call import CallResult
-from ostler.model.model_config import ModelConfig
 from ostler.model.notice import ModelCooldown, ModelRecovered, WaitStarted
+from ostler.model.policy.model_config import ModelConfig
 from ostler.model.usage import Usage
 from ostler.views.describe import describe_fields
 

@@ -15,7 +15,7 @@ from ostler.calls.request import CallOutcome
 from ostler.config.settings import HostSettings, RetrySettings, SelectionSettings, Settings
 from ostler.errors import Code
 from ostler.model.call import CallResult
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 
 POOL = (
     ModelConfig("sonnet", "claude", "s"),

@@ -15,7 +15,7 @@ from ostler.errors import Code
 from ostler.executors.claude.executor import ClaudeExecutor
 from ostler.model.call import CallResult
 from ostler.model.limits.limit import Open, Probe
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.process.runner import DefaultCommandRunner
 from ostler.store.accounts.sqlite import SqliteAccounts
 from ostler.store.sqlite.journal import SqliteJournal

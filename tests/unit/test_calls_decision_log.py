@@ -11,7 +11,7 @@ from ostler.errors import Code
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult
 from ostler.model.ids import TaskId
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 
 ATTEMPT = Attempt(TaskId("t-1"), "step", "run", "call", 1, "claude", 0.0, number=1)
 TERM, KILL = "; it was stopped with SIGTERM", "; it was sent SIGTERM, then SIGKILL"

@@ -14,8 +14,8 @@ from ostler.config.settings import LimitsSettings, RetrySettings
 from ostler.errors import Code
 from ostler.model.limits.rejection import JITTER_SECONDS, find_jitter
 from ostler.model.limits.window import Window
-from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.notice import ModelRecovered, ProviderUnavailable, RetriesUsedUp
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from rejected_calls import GPT, HOME, HOUR, NOW, OPUS, RESET, SONNET, WORK, answers, rejected, window
 
 

@@ -11,7 +11,7 @@ from call_bench import Bench, fails, ok, settings
 from ostler.config.settings import LimitsSettings
 from ostler.errors import Code
 from ostler.model.call import CallResult
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from rejected_calls import AT_HOME, GPT, NOW, RESET, SONNET, rejected
 
 

@@ -31,8 +31,8 @@ from ostler.executors.registry import ExecutorRegistry
 from ostler.model.attempt import Attempt
 from ostler.model.call import AgentCall, CallResult, OnEvent, TextReceived
 from ostler.model.ids import TaskId
-from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.notice import ConcurrencyReduced, ModelRecovered
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.testing.mocks import MockCommandRunner, MockExecutor
 from ostler.testing.virtual_clock import VirtualClock
 

@@ -7,7 +7,7 @@ import pytest
 from ostler.calls.sandbox.push_refusals import PushRefusals
 from ostler.git.private.programs import PUSH_REFUSED
 from ostler.model.call import AccessRefused, ToolReturned
-from ostler.model.sandbox import Network
+from ostler.model.policy.sandbox import Network
 
 
 @pytest.mark.parametrize(("network", "count"), [("on", 1), ("off", 1), ("proxy", 0)])

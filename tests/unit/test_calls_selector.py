@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ostler.calls.models.selector import ModelSelector, Selection
 from ostler.config.settings import Strategy
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 
 STRATEGIES: list[Strategy] = ["round-robin", "priority", "cost-aware", "random"]
 

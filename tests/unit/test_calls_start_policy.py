@@ -9,7 +9,7 @@ from ostler.calls.models.start_policy import find_start_holds, stop_threshold
 from ostler.clock import format_local_time
 from ostler.config.settings import LimitsSettings
 from ostler.model.limits.window import ReportedWindow, Window, WindowUse
-from ostler.model.model_config import Login, ModelConfig, ModelPool
+from ostler.model.policy.model_config import Login, ModelConfig, ModelPool
 from ostler.model.task import Priority
 
 NOW, HOUR = 1_700_000_000.0, 3600.0

@@ -8,7 +8,7 @@ import pytest
 
 from ostler.calls.models.window_notes import WindowNotes
 from ostler.model.limits.window import ReportedWindow, WindowUse
-from ostler.model.model_config import Login, ModelConfig
+from ostler.model.policy.model_config import Login, ModelConfig
 from ostler.store.accounts.sqlite import SqliteAccounts
 
 NOW = 1_700_000_000.0

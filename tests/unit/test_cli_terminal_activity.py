@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from ostler.cli.terminal.activity import (
+from ostler.cli.terminal.run.activity import (
     count_files,
     describe_activity,
     format_countdown,
     read_last_line,
     worktree_share,
 )
-from ostler.cli.terminal.bar import draw_bar
+from ostler.cli.terminal.run.bar import draw_bar
 from ostler.files.layout import Layout
-from ostler.views.lanes import Lane
+from ostler.views.lists.lanes import Lane
 
 NOW = 1_900_000_000.0
 

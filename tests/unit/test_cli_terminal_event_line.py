@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ostler.cli.terminal.event_line import format_event
+from ostler.cli.terminal.run.event_line import format_event
 
 ID = "mend-the-gate-ab12"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from limits_world import HOUR, window_use
-from ostler.cli.terminal.bar import draw_bar
 from ostler.cli.terminal.limits_screen import NOTHING_KNOWN, Style, format_limits
+from ostler.cli.terminal.run.bar import draw_bar
 from ostler.cli.terminal.text import display_width, format_span
 from ostler.errors import Code
 from ostler.model.limits.limit import Limit

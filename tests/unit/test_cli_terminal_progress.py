@@ -7,7 +7,7 @@ import time
 import msgspec
 import pytest
 
-from ostler.cli.terminal.progress import PlainProgress
+from ostler.cli.terminal.run.progress import PlainProgress
 from ostler.model.event import FeedLine, Rebased, TaskClaimed, TaskCompleted
 from ostler.model.ids import TaskId
 from ostler.model.notice import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from ostler.cli.terminal.selected_progress import Select, select_host, select_tasks, show_selected
+from ostler.cli.terminal.run.selected_progress import Select, select_host, select_tasks, show_selected
 from ostler.views.feed import EventJson
 
 FEED: list[EventJson] = [

@@ -31,7 +31,7 @@ from ostler.compat import (
 from ostler.errors import Code, OstlerError, UsageError, read_code
 from ostler.model.command import Command
 from ostler.model.limits.limit import LEASE_SECONDS
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
 from ostler.process.terminal import is_terminal_usable

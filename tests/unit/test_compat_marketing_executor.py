@@ -19,8 +19,8 @@ from ostler.model.status import TaskStatus
 from ostler.model.task import Input, Output, Task
 from ostler.project.agents.agent_executor import AgentExecutor
 from ostler.project.agents.executor_config import AgentConfig, create_default_config
-from ostler.project.execution import ExecutionErrorCode
 from ostler.project.project import Project
+from ostler.project.running.execution import ExecutionErrorCode
 from ostler.testing.mocks import MockClaudeClient
 
 E = ExecutionErrorCode

@@ -18,8 +18,8 @@ from ostler.model.limits.limit import LEASE_SECONDS
 from ostler.model.status import TaskStatus
 from ostler.project.agents.agent_executor import AgentExecutor
 from ostler.project.agents.executor_config import AgentConfig, create_default_config
-from ostler.project.execution import ExecutionError, ExecutionErrorCode
 from ostler.project.project import Project
+from ostler.project.running.execution import ExecutionError, ExecutionErrorCode
 from ostler.testing.mocks import MockClaudeClient
 from ostler.testing.virtual_clock import VirtualClock
 

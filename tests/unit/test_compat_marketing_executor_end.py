@@ -22,7 +22,7 @@ from ostler.model.event import TaskClaimed, TaskReleased
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 from ostler.project.agents.executor_config import AgentConfig
-from ostler.project.execution import ExecutionError, ExecutionErrorCode, ExecutionResult
+from ostler.project.running.execution import ExecutionError, ExecutionErrorCode, ExecutionResult
 from world import wait_until
 
 E = ExecutionErrorCode

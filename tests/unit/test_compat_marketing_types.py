@@ -15,7 +15,7 @@ from ostler.project.agents.executor_config import (
     create_default_config,
     to_settings,
 )
-from ostler.project.execution import (
+from ostler.project.running.execution import (
     ExecutionError,
     ExecutionErrorCode,
     TokensUsed,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ostler.config.hidden import hide_passwords, list_passwords
 from ostler.config.load import gather, load_settings
-from ostler.config.registered_secrets import find_unusable_secrets, list_registered_secrets
+from ostler.config.secrets.hidden import hide_passwords, list_passwords
+from ostler.config.secrets.registered_secrets import find_unusable_secrets, list_registered_secrets
 from ostler.config.settings import BlobsSettings, Settings, StoreSettings
 from ostler.config.show import as_json, rows
 from ostler.errors import SettingsInvalid

@@ -318,7 +318,7 @@ def test_importing_the_loader_is_cheap() -> None:
         [sys.executable, "-c", code], env={"PYTHONPATH": path}, capture_output=True, text=True, check=True
     )
     loaded = set(done.stdout.split())
-    assert "ostler.config.validate" in loaded
+    assert "ostler.config.checks.validate" in loaded
     assert not loaded & {
         "asyncio",
         "rich",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ostler.config.registered_secrets import list_ordinary_values, list_registered_secrets
-from ostler.config.secret_values import read_values
+from ostler.config.secrets.registered_secrets import list_ordinary_values, list_registered_secrets
+from ostler.config.secrets.secret_values import read_values
 from ostler.config.settings import SecretsSettings, Settings
 from ostler.secrets.variables import is_ordinary
 

@@ -29,7 +29,7 @@ from ostler.model.event import (
 )
 from ostler.model.ids import TaskId
 from ostler.model.plan import Gate, build_plan
-from ostler.model.protection import Protection
+from ostler.model.policy.protection import Protection
 from ostler.model.state import GateCheck, Stage, State
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task

@@ -41,7 +41,7 @@ from ostler.model.event import (
 )
 from ostler.model.ids import TaskId
 from ostler.model.plan import FULL, Gate, build_plan
-from ostler.model.protection import MERGE
+from ostler.model.policy.protection import MERGE
 from ostler.model.state import Stage, State
 from ostler.model.task import Task
 

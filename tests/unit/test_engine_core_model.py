@@ -61,7 +61,7 @@ from ostler.model.event import (
 )
 from ostler.model.ids import TaskId
 from ostler.model.plan import Gate, GateType, build_plan
-from ostler.model.protection import MERGE, Protection, combine, combine_gates
+from ostler.model.policy.protection import MERGE, Protection, combine, combine_gates
 from ostler.model.state import GateCheck, Stage, State
 from ostler.model.status import EXECUTABLE, TERMINAL, TRANSITIONS, TaskStatus
 from ostler.model.task import WEIGHTS, Task, Weight

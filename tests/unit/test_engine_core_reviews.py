@@ -30,7 +30,7 @@ from ostler.model.event import (
 )
 from ostler.model.ids import TaskId
 from ostler.model.plan import MERGE, Gate, Plan, build_plan
-from ostler.model.protection import protection_of_plan
+from ostler.model.policy.protection import protection_of_plan
 from ostler.model.state import BY_TIMEOUT, Stage, State
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task, Weight

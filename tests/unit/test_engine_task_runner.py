@@ -20,7 +20,7 @@ from ostler.files.lock import is_locked, try_lock
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.model.event import CallEnded, DecisionRecorded, TaskClaimed, TaskReleased
 from ostler.model.ids import TaskId
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.model.state import State
 from ostler.model.task import Task
 from ostler.project.agents.call_services import create_call_services

@@ -8,7 +8,7 @@ from ostler.config.settings import ExecutorSettings
 from ostler.executors.logins import identify_login
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.limits.limit import provider_name, window_for
-from ostler.model.model_config import Login, ModelConfig
+from ostler.model.policy.model_config import Login, ModelConfig
 from ostler.process.runner import DefaultCommandRunner
 
 HOME = {"HOME": "/home/ada"}

@@ -15,7 +15,7 @@ from ostler.executors.agent_json import EMPTY_OBJECT, build_input, parse_object,
 from ostler.executors.output import StreamReader
 from ostler.executors.stream_state import StreamState
 from ostler.model.call import AgentCall, AgentEvent, ToolDenied, ToolReturned, ToolUsed
-from ostler.views.edits import find_edits
+from ostler.views.agent_work.edits import find_edits
 
 FORMATS = {module.OUTPUT.program: module.OUTPUT for module in (codex, copilot, cursor, gemini, opencode)}
 Line = dict[str, Any]

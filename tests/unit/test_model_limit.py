@@ -22,7 +22,7 @@ from ostler.model.limits.limit import (
     window_for,
 )
 from ostler.model.limits.window import LONGEST_SECONDS, Window
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 
 NOW = 1_700_000_000.0
 DAY = 86_400.0

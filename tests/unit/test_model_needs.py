@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from ostler.errors import Code
-from ostler.model.needs import NEEDS, URGENT, find_need
+from ostler.model.policy.needs import NEEDS, URGENT, find_need
 from ostler.model.status import TaskStatus
 from ostler.store.sqlite.schema import APPLICATION_ID, MIGRATIONS, migrate
 from ostler.views.next_step import Situation, advise

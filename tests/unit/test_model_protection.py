@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from ostler.model.plan import Gate, build_plan
-from ostler.model.protection import (
+from ostler.model.policy.protection import (
     Check,
     Protection,
     add_planned_gates,

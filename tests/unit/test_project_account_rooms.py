@@ -12,7 +12,7 @@ import pytest
 from ostler.config.settings import LimitsSettings, Settings
 from ostler.model.ids import TaskId
 from ostler.model.limits.window import ReportedWindow, Window, WindowUse
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.project.tasks.account_rooms import find_accounts
 from ostler.store.accounts.sqlite import open_accounts
 from ostler.store.queries.past_attempts import History, PastAttempt

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from ostler.files.layout import Layout
-from ostler.project.active_runs import create_log, delete_ended_logs, list_active_runs, register_run
+from ostler.project.running.active_runs import create_log, delete_ended_logs, list_active_runs, register_run
 
 CHILD = """
 import sys
 from pathlib import Path
 from ostler.files.layout import Layout
-from ostler.project.active_runs import register_run
+from ostler.project.running.active_runs import register_run
 with register_run(Layout(Path(sys.argv[1]))):
     print("there", flush=True)
     sys.stdin.read()

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from ostler.errors import UsageError
-from ostler.project.current_attempt import CurrentAttempt, find_current_attempt
+from ostler.project.running.current_attempt import CurrentAttempt, find_current_attempt
 
 ASK = """
 import pathlib, sys
 from ostler.errors import UsageError
-from ostler.project.current_attempt import find_current_attempt
+from ostler.project.running.current_attempt import find_current_attempt
 environ = dict(zip(sys.argv[2::2], sys.argv[3::2]))
 try:
     print(find_current_attempt(environ, pathlib.Path(sys.argv[1])))

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from ostler.config.checks.shape import Leaf, Map, Rows, Table, shape_of
 from ostler.config.descriptions import describe
 from ostler.config.load import load_settings
 from ostler.config.settings import Settings
-from ostler.config.shape import Leaf, Map, Rows, Table, shape_of
 from ostler.config.source import KeyPath, format_key
-from ostler.model import protection
+from ostler.model.policy import protection
 from ostler.project.settings_files.editable import EDITABLE, is_editable
 from ostler.views.settings import view_settings
 

@@ -11,7 +11,7 @@ from ostler.errors import OstlerError
 from ostler.model.ids import TaskId, make_id_tail
 from ostler.model.task import Task
 from ostler.project.project import Project
-from ostler.project.tasks.imports import import_tasks
+from ostler.project.tasks.files.imports import import_tasks
 from ostler.sources.found import FoundTask, digest_of
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ostler.config.load import Loaded, load_settings
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 from ostler.model.task import Output, Task
 from ostler.project.agents.model_choice import select_models
 

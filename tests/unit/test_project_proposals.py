@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from ostler.config.settings import BudgetSettings, Settings
 from ostler.model.task import Task
-from ostler.project.current_attempt import CurrentAttempt
 from ostler.project.project import Project
 from ostler.project.proposals import check_proposal
+from ostler.project.running.current_attempt import CurrentAttempt
 
 
 def test_a_proposal_weakens_no_protection(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.task import Task
 from ostler.project.project import Project
-from ostler.project.tasks import queue
 from ostler.project.tasks.edit import TaskChanges, edit_task
+from ostler.project.tasks.lists import queue
 from ostler.store.listing import TaskFilter
 
 

@@ -12,7 +12,7 @@ import pytest
 from git_world import World, git, make_world
 from ostler.git.compare.patch import read_comparison_patch
 from ostler.project.reviews.files import Comparison, compare
-from ostler.views.changes import ChangedFile
+from ostler.views.diff.changes import ChangedFile
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 12345\n"
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"

@@ -12,9 +12,9 @@ import pytest
 from ostler.model.ids import TaskId
 from ostler.model.task import Task
 from ostler.project.project import Project
-from ostler.project.scheduled_runs import find_schedule, list_schedules, start_now
-from ostler.project.schedules import Scheduler, add_scheduled_tasks, find_schedules
-from ostler.views.schedules import ScheduledRun
+from ostler.project.running.scheduled_runs import find_schedule, list_schedules, start_now
+from ostler.project.running.schedules import Scheduler, add_scheduled_tasks, find_schedules
+from ostler.views.lists.schedules import ScheduledRun
 
 SIX = datetime(2026, 11, 16, 6, 0, tzinfo=UTC).timestamp()  # a Monday
 TASK = '---\ntitle: Tidy up\nschedule: "{line}"\n---\n\nAll of it.\n'

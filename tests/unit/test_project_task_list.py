@@ -13,9 +13,9 @@ from ostler.model.event import TaskClaimed
 from ostler.model.notice import ToolUsedNotice
 from ostler.model.task import Task
 from ostler.project.project import Project
-from ostler.project.tasks.change_sizes import ChangeSizes
-from ostler.project.tasks.task_list import TaskQuery, read_page
-from ostler.views.live import Live
+from ostler.project.tasks.lists.change_sizes import ChangeSizes
+from ostler.project.tasks.lists.task_list import TaskQuery, read_page
+from ostler.views.agent_work.live import Live
 
 
 @pytest.fixture

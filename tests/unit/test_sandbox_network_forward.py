@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from ostler.model.sandbox import Refusal
+from ostler.model.policy.sandbox import Refusal
 from ostler.sandbox.network.rules import HostRules
 from proxy_world import Origin, open_proxy, serve
 

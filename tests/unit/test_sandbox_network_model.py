@@ -10,7 +10,7 @@ import time
 import pytest
 
 from ostler.errors import Code, OstlerError
-from ostler.model.sandbox import Refusal
+from ostler.model.policy.sandbox import Refusal
 from ostler.model.usage import Usage
 from ostler.sandbox.network.head import Headers
 from ostler.sandbox.network.meter import TokenMeter

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostler.config.registered_secrets import find_unredacted_variables
+from ostler.config.secrets.registered_secrets import find_unredacted_variables
 from ostler.config.settings import SandboxSettings, SecretsSettings, Settings
 from ostler.secrets.variables import list_secret_variables
 

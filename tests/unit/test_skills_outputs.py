@@ -83,7 +83,7 @@ def test_the_path_is_checked_again_when_the_file_is_written(
     """A task of an older journal with such a path fails and writes nothing."""
     world = ExecutorWorld(tmp_path)
     with monkeypatch.context() as older:
-        older.setattr("ostler.project.tasks.documents.check_output", lambda *_: None)
+        older.setattr("ostler.project.tasks.files.documents.check_output", lambda *_: None)
         task = world.add(replace(RESEARCH, output=Output(path)))
     result = world.execute(task)
     assert result.status == "failed" and "document" in str(result)

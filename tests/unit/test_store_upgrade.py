@@ -24,7 +24,7 @@ from ostler.model.attempt import Attempt
 from ostler.model.event import DecisionRecorded, Event, Record, TaskClaimed, TaskCreated
 from ostler.model.notice import Notice, WaitEnded
 from ostler.model.plan import Gate, Phase, Plan, Strategy, build_plan
-from ostler.model.remote import Remote
+from ostler.model.policy.remote import Remote
 from ostler.model.rows import build_row, decode_state
 from ostler.model.state import Ending, GateState, PhaseState, State
 from ostler.model.task import Input, Output, PipelineMember, Task

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from ostler.views.attempt_log import PAGE_BYTES, TAIL, AttemptLogPage, log_path, read_log
-from ostler.views.transcript import Transcript
+from ostler.views.agent_work.attempt_log import PAGE_BYTES, TAIL, AttemptLogPage, log_path, read_log
+from ostler.views.agent_work.transcript import Transcript
 
 
 def line(number: int, text: str = "") -> bytes:

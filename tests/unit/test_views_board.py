@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from ostler.errors import Code
 from ostler.model.status import TaskStatus
 from ostler.model.usage import Usage
-from ostler.views.board import Counts, statuses_of, view_counts, view_row
-from ostler.views.lanes import Lane
+from ostler.views.lists.board import Counts, statuses_of, view_counts, view_row
+from ostler.views.lists.lanes import Lane
 from ostler.views.task import GateView, PhaseView, TaskView
 
 _GATE = GateView("auto", "pending", "", None)

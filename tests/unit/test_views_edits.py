@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ostler.views.edits import find_edits
+from ostler.views.agent_work.edits import find_edits
 
 ONE = [{"path": "a.py", "old": "x", "new": "y"}]
 

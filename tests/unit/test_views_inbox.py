@@ -7,7 +7,7 @@ from test_views_board import TASK
 
 from ostler.model.status import TaskStatus
 from ostler.views.accept import ConflictView
-from ostler.views.inbox import InboxCounts, view_item
+from ostler.views.lists.inbox import InboxCounts, view_item
 from ostler.views.result import ChangeSize, GateTick, tick_gates
 from ostler.views.task import GateView, NamedGateView, PhaseView
 from ostler.views.verdicts import CommitVerdict, Verdicts

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ostler.views.lanes import ENDINGS, Lanes
+from ostler.views.lists.lanes import ENDINGS, Lanes
 
 ID = "mend-the-gate-ab12"
 

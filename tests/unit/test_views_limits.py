@@ -14,7 +14,7 @@ from ostler.errors import Code
 from ostler.model.limits.limit import Limit
 from ostler.model.limits.titles import format_share, window_title
 from ostler.model.limits.window import Window, WindowUse
-from ostler.model.model_config import Login, ModelConfig
+from ostler.model.policy.model_config import Login, ModelConfig
 from ostler.views.limits import LimitsView, find_window, summarize, view_limits
 
 NOW = 1_763_250_000.0  # 2025-11-15 23:40 UTC

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from git_world import World, git
 from line_edits import Edited, list_edits
 from ostler.git.compare.hunks import read_hunks
-from ostler.views.line_map import Hunk, LineMap, MappedRange
+from ostler.views.diff.line_map import Hunk, LineMap, MappedRange
 
 LEAST_RIGHT, LEAST_RANGES = 0.95, 0.9
 SURE = ("unchanged", "moved")

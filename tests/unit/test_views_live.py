@@ -13,8 +13,8 @@ from ostler.model.event import TaskClaimed, TaskReleased
 from ostler.model.ids import TaskId
 from ostler.model.notice import AgentWarned, ToolUsedNotice
 from ostler.store.sqlite.journal import SqliteJournal
-from ostler.views import live
-from ostler.views.live import Live
+from ostler.views.agent_work import live
+from ostler.views.agent_work.live import Live
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from ostler.errors import AgentUnavailable, Code, OstlerError
 from ostler.model.limits.limit import Cooldown, Limit
 from ostler.model.limits.window import Window
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.views.models import ModelStatus, ModelView, ProbeResult, as_json, find_model_status, view_models
 
 NOW = 1_700_000_000.0

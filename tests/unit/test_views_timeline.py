@@ -46,8 +46,8 @@ from ostler.model.notice import (
 from ostler.model.plan import build_plan
 from ostler.model.task import Task
 from ostler.model.usage import Usage
+from ostler.views.agent_work.tool_ends import ToolEnd
 from ostler.views.timeline import Span, Timeline, view_timeline
-from ostler.views.tool_ends import ToolEnd
 
 ID = TaskId("greet-ab12")
 CREATED = TaskCreated(Task("Greet", id=ID), build_plan("trivial"), 1, "seed")

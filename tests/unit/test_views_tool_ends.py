@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ostler.views.tool_ends import ToolEnd, tool_ends
+from ostler.views.agent_work.tool_ends import ToolEnd, tool_ends
 
 
 def write(task: Path, name: str, *entries: dict[str, Any] | bytes) -> None:

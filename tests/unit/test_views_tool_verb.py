@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ostler.views.tool_verb import find_verb
+from ostler.views.agent_work.tool_verb import find_verb
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from ostler.blobs.blobs import Blobs
+from ostler.config.checks.cluster_rules import explain_invalid_endpoint
 from ostler.config.cluster import BlobsSettings
-from ostler.config.cluster_rules import explain_invalid_endpoint
 from ostler.errors import UsageError
 from ostler.files.atomic import make_private_dir
-from ostler.model.packages import PackageMissing
+from ostler.model.policy.packages import PackageMissing
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, ObjectStore, RetryConfig

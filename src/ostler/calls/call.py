@@ -37,7 +37,7 @@ from ostler.errors import Code, OstlerError, is_host_limit
 from ostler.executors.protocol import Executor
 from ostler.model.call import AgentEvent, CallResult, LimitReported
 from ostler.model.limits.limit import LEASE_SECONDS, Open, Probe
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.store.spending import SpentAmount
 
 MakeExecutor = Callable[[ModelConfig], Executor]

@@ -30,7 +30,6 @@ from ostler.model.attempt import Attempt
 from ostler.model.call import AgentEvent, CallResult
 from ostler.model.limits.limit import Probe
 from ostler.model.limits.titles import label_of, window_title
-from ostler.model.model_config import ModelConfig
 from ostler.model.notice import (
     BudgetWarned,
     ConcurrencyReduced,
@@ -42,6 +41,7 @@ from ostler.model.notice import (
     WaitEnded,
     WaitStarted,
 )
+from ostler.model.policy.model_config import ModelConfig
 
 
 class Execution:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from ostler.config.checks.validate import convert_settings
 from ostler.config.settings import Settings
-from ostler.config.validate import convert_settings
 from ostler.errors import UsageError
 from ostler.model.task import PRIORITY_NAMES
 

@@ -38,7 +38,7 @@ from ostler.files.atomic import make_private_dir
 from ostler.files.user_state import find_user_state
 from ostler.model.attempt import Attempt
 from ostler.model.ids import TaskId, adopt_task_id
-from ostler.model.model_config import Login, ModelConfig, ModelPool
+from ostler.model.policy.model_config import Login, ModelConfig, ModelPool
 from ostler.model.task import PriorityName, to_priority
 from ostler.process.protocol import CommandRunner
 from ostler.process.runner import DefaultCommandRunner

@@ -9,7 +9,7 @@ from ostler.calls.models.availability import Unavailable
 from ostler.errors import Code
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 
 _STOPPED = frozenset({Code.TIMEOUT, Code.IDLE_TIMEOUT})
 _SIGNALS = {

@@ -11,7 +11,7 @@ from ostler.calls.request import AnswerFormat
 from ostler.clock import Clock, format_rfc3339
 from ostler.files.atomic import make_private_dir, write_projection
 from ostler.model.call import FreshPrompt
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 from ostler.process.transcript import Transcript
 from ostler.secrets.redact import redact_bytes
 

@@ -13,7 +13,7 @@ from ostler.executors.protocol import Capabilities
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult
 from ostler.model.ids import TaskId
-from ostler.model.model_config import ModelPool
+from ostler.model.policy.model_config import ModelPool
 from ostler.model.task import Priority
 
 if TYPE_CHECKING:

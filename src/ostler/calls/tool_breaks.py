@@ -12,7 +12,7 @@ from ostler.calls.attempts.running import KillRequest, RunningAttempts
 from ostler.calls.debugger import Debugger, KillAttempt, PromptData, ToolCallEvent, ToolDebugger
 from ostler.clock import Clock
 from ostler.model.call import AgentEvent, OnEvent, ToolUsed
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 
 
 class ToolBreaks:

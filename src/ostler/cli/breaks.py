@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ostler.calls.breakpoints import Breakpoint
-from ostler.config.expect import nearest
+from ostler.config.checks.expect import nearest
 from ostler.errors import UsageError
 from ostler.model.plan import Plan
 from ostler.model.task import Task

@@ -9,12 +9,12 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from ostler.cli.terminal.output import print_hint, print_json, print_text
-from ostler.cli.terminal.progress import Progress
+from ostler.cli.terminal.run.progress import Progress
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.layout import Layout
 from ostler.model.ids import TaskId
 from ostler.process.detached import report_started, start_detached
-from ostler.project.active_runs import create_log
+from ostler.project.running.active_runs import create_log
 from ostler.text import describe_os_error
 from ostler.views.feed import EventJson
 

@@ -52,7 +52,7 @@ def refuse_inside_task(args: list[str]) -> None:
     from pathlib import Path  # noqa: PLC0415
 
     from ostler.config.find import find_root  # noqa: PLC0415
-    from ostler.project.current_attempt import find_current_attempt, require_person  # noqa: PLC0415
+    from ostler.project.running.current_attempt import find_current_attempt, require_person  # noqa: PLC0415
 
     current = find_current_attempt(os.environ, find_root(Path.cwd(), os.environ))
     name = f"{command} {subcommand}" if allowed else command

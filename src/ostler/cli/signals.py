@@ -11,13 +11,13 @@ from types import FrameType
 from typing import TYPE_CHECKING, Protocol
 
 from ostler.cli.terminal.output import print_hint
-from ostler.cli.terminal.progress import restore_cursor
+from ostler.cli.terminal.run.progress import restore_cursor
 from ostler.errors import Code, OstlerError
 from ostler.project.project import Project
 from ostler.store.busy import StopRequest
 
 if TYPE_CHECKING:
-    from ostler.cli.terminal.stepper import Stepper
+    from ostler.cli.terminal.run.stepper import Stepper
 
 
 class StoppableRun(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ostler.config.expect import nearest
+from ostler.config.checks.expect import nearest
 
 _DELETE = "ostler rm for a task that never ran, ostler archive or ostler purge for an ended one"
 _STOP = "ostler cancel, or ostler pause to continue later"

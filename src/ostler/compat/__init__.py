@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from ostler.process.terminal import PtySpawner
     from ostler.project.agents.agent_executor import AgentExecutor
     from ostler.project.agents.executor_config import AgentConfig, ExecutorConfig, create_default_config
-    from ostler.project.execution import (
+    from ostler.project.running.execution import (
         ExecutionError,
         ExecutionErrorCode,
         ExecutionResult,
@@ -239,10 +239,10 @@ __getattr__, __dir__ = lazy_names(
         "DefaultCommandRunner": "ostler.compat.sow",
         "DocumentPrompt": "ostler.prompt.document",
         "EventPublisher": "ostler.compat.orc_events",
-        "ExecutionError": "ostler.project.execution",
-        "ExecutionErrorCode": "ostler.project.execution",
-        "ExecutionResult": "ostler.project.execution",
-        "ExecutionStatus": "ostler.project.execution",
+        "ExecutionError": "ostler.project.running.execution",
+        "ExecutionErrorCode": "ostler.project.running.execution",
+        "ExecutionResult": "ostler.project.running.execution",
+        "ExecutionStatus": "ostler.project.running.execution",
         "Executor": "ostler.compat.sow",
         "ExecutorConfig": "ostler.project.agents.executor_config",
         "ExecutorError": "ostler.compat.sow",
@@ -286,12 +286,12 @@ __getattr__, __dir__ = lazy_names(
         "StopReason": "ostler.llm.client",
         "Task": "ostler.model.task",
         "TaskStatus": "ostler.model.status",
-        "TokensUsed": "ostler.project.execution",
+        "TokensUsed": "ostler.project.running.execution",
         "TrivialExecutor": "ostler.compat.orc_executor",
         "UpstreamOutput": "ostler.prompt.document",
         "WorkerPool": "ostler.calls.models.slots",
         "WorkerPoolManager": "ostler.calls.models.slots",
-        "WorkspaceError": "ostler.project.execution",
+        "WorkspaceError": "ostler.project.running.execution",
         "WorkspaceManager": "ostler.compat.marketing",
         "build_prompt": "ostler.prompt.document",
         "build_retry_context": "ostler.compat.orc",

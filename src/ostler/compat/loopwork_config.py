@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, cast
 
 from msgspec import Meta, Struct, to_builtins
 
+from ostler.config.checks.validate import convert_settings
 from ostler.config.settings import (
     ExecutorSettings,
     ModelSettings,
@@ -17,7 +18,6 @@ from ostler.config.settings import (
     Settings,
     Strategy,
 )
-from ostler.config.validate import convert_settings
 from ostler.errors import UsageError
 from ostler.executors.registry import ExecutorRegistry
 

@@ -33,8 +33,8 @@ from ostler.llm.failure import ModelError
 from ostler.model.ids import require_task_id
 from ostler.model.status import REOPENABLE, TERMINAL, TaskStatus, read_status
 from ostler.project.apply_action import apply_action
-from ostler.project.execution import ExecutionError, to_execution_code
 from ostler.project.project import Project
+from ostler.project.running.execution import ExecutionError, to_execution_code
 from ostler.skills.content import SkillContent, load_skill_content
 from ostler.skills.location import find_skills
 from ostler.skills.outputs import check_output

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ostler.config import cluster, settings
-from ostler.config.shape import Map, Rows, Table, shape_of
+from ostler.config.checks.shape import Map, Rows, Table, shape_of
 from ostler.config.source import KeyPath
 
 

@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from msgspec import Struct, json
 
-from ostler.config.expect import describe_expected, nearest, unknown
+from ostler.config.checks.expect import describe_expected, nearest, unknown
+from ostler.config.checks.shape import Leaf, Map, Rows, Table, shape_of
+from ostler.config.checks.validate import validate
 from ostler.config.layer import LayerValues, failed_layer, merge_layers
 from ostler.config.literal import quote
-from ostler.config.shape import Leaf, Map, Rows, Table, shape_of
 from ostler.config.source import KeyPath, Source, format_key
-from ostler.config.validate import validate
 
 _PREFIX = "OSTLER_"
 _BETWEEN = "__"

@@ -6,14 +6,14 @@ import re
 import tomllib
 from typing import Any, cast
 
+from ostler.config.checks.expect import describe_expected, nearest
+from ostler.config.checks.shape import Leaf, Map, Rows, Table, keys_of, shape_of
+from ostler.config.checks.validate import validate
 from ostler.config.environment import parse_text
-from ostler.config.expect import describe_expected, nearest
 from ostler.config.layer import LayerValues
 from ostler.config.literal import quote, shorten
 from ostler.config.settings import Settings
-from ostler.config.shape import Leaf, Map, Rows, Table, keys_of, shape_of
 from ostler.config.source import DEFAULT, KeyPath, format_key
-from ostler.config.validate import validate
 from ostler.errors import UsageError
 
 _INDEX = re.compile(r"\[(\d{1,6})\]")

@@ -85,7 +85,7 @@ class LiveSettings:
         return loaded
 
     def _register_secrets(self, loaded: Loaded) -> None:
-        from ostler.config.registered_secrets import list_registered_secrets  # noqa: PLC0415
+        from ostler.config.secrets.registered_secrets import list_registered_secrets  # noqa: PLC0415
 
         SECRETS.register(list_registered_secrets(loaded.settings, self._environ, self._root))
 

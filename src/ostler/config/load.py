@@ -13,13 +13,13 @@ from typing import Any, TypeVar, cast, get_args
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import replace
 
+from ostler.config.checks.validate import find_missing
 from ostler.config.environment import read_environment, read_flags
 from ostler.config.find import PROJECT_FILE, user_file
 from ostler.config.layer import ConfigError, LayerValues, merge_layers
 from ostler.config.phase_names import find_unknown_phases
 from ostler.config.settings import Settings
 from ostler.config.source import DEFAULT, Layer, Source, format_key, list_values
-from ostler.config.validate import find_missing
 from ostler.errors import Problem, SettingsInvalid
 
 _Tree = TypeVar("_Tree")
@@ -136,12 +136,12 @@ def _read_file(kind: type, file: SettingsFile, draft: bytes | None) -> LayerValu
 def _find_invalid_entries(reading: LayerValues) -> Iterable[ConfigError]:
     # Most projects have no such entries, and a list of tasks does not need the parsers.
     if {"engine", "store", "blobs"} & reading.values.keys():
-        from ostler.config.cluster_rules import find_cluster_mistakes  # noqa: PLC0415
+        from ostler.config.checks.cluster_rules import find_cluster_mistakes  # noqa: PLC0415
 
         yield from find_cluster_mistakes(reading)
     sandbox: dict[str, Any] = reading.values.get("sandbox") or {}
     if hosts := sandbox.get("allow_hosts"):
-        from ostler.config.allow_hosts import find_invalid_hosts  # noqa: PLC0415
+        from ostler.config.checks.allow_hosts import find_invalid_hosts  # noqa: PLC0415
 
         yield from find_invalid_hosts(reading, hosts)
     if files := sandbox.get("home"):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from ostler.config.expect import nearest
+from ostler.config.checks.expect import nearest
 from ostler.config.layer import ConfigError, LayerValues
 from ostler.config.literal import quote
 from ostler.config.settings import Settings

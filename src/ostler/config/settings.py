@@ -10,7 +10,7 @@ from ostler.config.cluster import BlobsSettings, EngineSettings, StoreSettings
 from ostler.config.editors import Editor
 from ostler.model.call import PermissionSetting
 from ostler.model.plan import GateType, Publishing
-from ostler.model.sandbox import Network, Tier
+from ostler.model.policy.sandbox import Network, Tier
 from ostler.model.task import Weight
 
 AtLeastOne = Annotated[int, Meta(ge=1)]

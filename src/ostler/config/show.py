@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from msgspec import to_builtins
 
-from ostler.config.hidden import HIDDEN, hide_passwords
 from ostler.config.literal import to_toml
 from ostler.config.load import Loaded
+from ostler.config.secrets.hidden import HIDDEN, hide_passwords
 from ostler.config.source import KeyPath, format_key, list_values
 
 UNSET = "(unset)"

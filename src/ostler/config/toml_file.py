@@ -9,10 +9,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from ostler.config.checks.validate import validate
 from ostler.config.layer import LayerValues, failed_layer
 from ostler.config.source import Layer, Source
 from ostler.config.toml.scan import key_lines, line_of
-from ostler.config.validate import validate
 from ostler.text import describe_os_error
 
 _MAX_BYTES = 256 * 1024

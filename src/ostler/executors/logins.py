@@ -12,7 +12,7 @@ from pathlib import Path
 from ostler.config.settings import ExecutorSettings
 from ostler.executors.protocol import Capabilities, Executor, select_environment
 from ostler.executors.registry import find_section, resolve_type
-from ostler.model.model_config import LOGIN_MARK, Login, ModelConfig
+from ostler.model.policy.model_config import LOGIN_MARK, Login, ModelConfig
 from ostler.secrets.redact import redact_text
 
 # Variables that decide which account or address is used; others, such as the length of answers, do not.

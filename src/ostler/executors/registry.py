@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import UsageError
 from ostler.executors.protocol import Executor, ExecutorFactory, SearchesPrograms
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 from ostler.process.protocol import CommandRunner
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ostler.config.settings import Provider
 from ostler.errors import Code
 from ostler.llm.client import DEFAULT_MODEL_MAP, ClaudeClient, ClaudeClientConfig
 from ostler.llm.failure import ModelError
-from ostler.model.model_config import DEFAULT_TIER
+from ostler.model.policy.model_config import DEFAULT_TIER
 
 
 class ProviderAccount(Struct, frozen=True):

@@ -15,8 +15,8 @@ from ostler.mcp.tools import list_tasks
 from ostler.project.artifacts.task_folder import find_task_folder
 from ostler.project.artifacts.task_view import show_task
 from ostler.project.project import Project
+from ostler.views.agent_work.transcript import Transcript, list_transcripts
 from ostler.views.task import as_json
-from ostler.views.transcript import Transcript, list_transcripts
 
 TASKS = "ostler://tasks"
 MAX_TRANSCRIPT_BYTES = 200_000

@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import Struct
 
 from ostler.model.status import EXECUTABLE
-from ostler.project.active_runs import list_active_runs
 from ostler.project.project import Project
+from ostler.project.running.active_runs import list_active_runs
 from ostler.views.next_step import next_step
 from ostler.views.task import TaskView, as_json
 

@@ -21,7 +21,7 @@ from ostler.project.reviews.new_comment import ReviewComment, build_change
 from ostler.project.reviews.send import NewReview
 from ostler.project.reviews.send import send_review as send
 from ostler.project.reviews.view import ReviewView, show_review
-from ostler.views.changes import ChangedFile
+from ostler.views.diff.changes import ChangedFile
 
 MCP = "mcp"
 LONGEST_PATCH = 200_000  # characters

@@ -22,8 +22,8 @@ from ostler.mcp.resources import TEMPLATES, list_resources, read_resource
 from ostler.mcp.tools import TOOLS, list_inside_tools, read_arguments
 from ostler.project.actions import ACTIONS
 from ostler.project.agents.inside_sandbox import find_inside_sandbox
-from ostler.project.current_attempt import CurrentAttempt
 from ostler.project.project import Project
+from ostler.project.running.current_attempt import CurrentAttempt
 
 _Context = ServerRequestContext[Any]
 _Page = mcp.PaginatedRequestParams | None

@@ -11,23 +11,23 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, structs, to_builtins
 
-from ostler.config.expect import explain_invalid, find_problem
+from ostler.config.checks.expect import explain_invalid, find_problem
 from ostler.errors import UsageError
 from ostler.mcp import reviews
 from ostler.mcp.arguments import ListArguments, NoArguments, ReportArguments, SubmitArguments, TaskArguments
 from ostler.mcp.results import TaskResult, ToolResult, describe_task, no_run_message
 from ostler.model.status import EXECUTABLE
 from ostler.project.actions import ACTIONS, Action
-from ostler.project.active_runs import ActiveRun, list_active_runs
 from ostler.project.agents.inside_sandbox import InsideSandbox
 from ostler.project.apply_action import apply_action
 from ostler.project.artifacts.task_view import show_task
 from ostler.project.bulk_retry import RetriedTasks, RetryFilter, retry_matching
-from ostler.project.current_attempt import CurrentAttempt
 from ostler.project.decisions.action import ONLY_IF_DECIDED
 from ostler.project.inspection.inspect_project import inspect_project
 from ostler.project.preflight import check_new
 from ostler.project.project import Project
+from ostler.project.running.active_runs import ActiveRun, list_active_runs
+from ostler.project.running.current_attempt import CurrentAttempt
 from ostler.project.tasks.edit import TaskChanges, edit_task
 from ostler.project.tasks.submission import create_task
 from ostler.prompt.report import parse_report

@@ -10,7 +10,7 @@ from ostler.errors import Code
 from ostler.model.call import Billing
 from ostler.model.ids import TaskId
 from ostler.model.limits.window_change import WindowChange
-from ostler.model.sandbox import SandboxRecord
+from ostler.model.policy.sandbox import SandboxRecord
 from ostler.model.usage import Usage
 
 AttemptStatus = Literal["running", "succeeded", "failed", "interrupted"]

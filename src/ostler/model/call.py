@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 from ostler.errors import Code
 from ostler.model.command import Launcher, Supervision
 from ostler.model.limits.window import ReportedWindow
-from ostler.model.sandbox import RefusalKind
+from ostler.model.policy.sandbox import RefusalKind
 from ostler.model.todo import Todo
 from ostler.model.usage import Usage
 

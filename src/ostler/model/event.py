@@ -16,10 +16,10 @@ from ostler.model.events.body import Body
 from ostler.model.events.disposal import TaskArchived, TaskPurged, TaskRemoved, TaskUnarchived
 from ostler.model.ids import TaskId
 from ostler.model.plan import GateType, Plan, PublishAs
+from ostler.model.policy.protection import Protection
+from ostler.model.policy.remote import Remote
+from ostler.model.policy.sandbox import SandboxRecord
 from ostler.model.predecessor import Predecessor
-from ostler.model.protection import Protection
-from ostler.model.remote import Remote
-from ostler.model.sandbox import SandboxRecord
 from ostler.model.state import GateCheck, GateObstacle, GateVerdict
 from ostler.model.task import Task
 from ostler.model.usage import Usage

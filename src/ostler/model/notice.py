@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ostler.errors import Code
 from ostler.model.events.body import Body
-from ostler.model.sandbox import RefusalKind, SandboxRecord
+from ostler.model.policy.sandbox import RefusalKind, SandboxRecord
 from ostler.model.todo import Todo
 from ostler.model.usage import Usage
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ostler.model.attempt import TaskRow
-from ostler.model.needs import find_need
+from ostler.model.policy.needs import find_need
 from ostler.model.state import Stage, State
 from ostler.model.status import TERMINAL, TaskStatus
 

@@ -10,10 +10,10 @@ from msgspec import Struct
 from ostler.errors import Code
 from ostler.model.ids import TaskId
 from ostler.model.plan import GateType, Phase, Plan, PublishAs, Publishing
+from ostler.model.policy.protection import Protection, protection_of_plan
+from ostler.model.policy.remote import Remote
+from ostler.model.policy.sandbox import SandboxRecord
 from ostler.model.predecessor import Predecessor
-from ostler.model.protection import Protection, protection_of_plan
-from ostler.model.remote import Remote
-from ostler.model.sandbox import SandboxRecord
 from ostler.model.status import TaskStatus
 from ostler.model.task import PipelineMember, Priority, Weight
 from ostler.model.usage import Usage

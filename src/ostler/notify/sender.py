@@ -30,7 +30,7 @@ from ostler.store.feed_reader import FeedReader
 from ostler.store.outbox import Outbox, OutboxMessage
 from ostler.store.sql_journal import SqlJournal
 from ostler.store.store import Store
-from ostler.views.groups import group_of
+from ostler.views.lists.groups import group_of
 
 READER = "notify"
 # After each failed delivery; after the last delay and one more failure the message is given up.

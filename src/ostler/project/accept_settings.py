@@ -18,7 +18,7 @@ from ostler.engine.records import append_event
 from ostler.engine.steps.gates.choice import find_baseline, read_protection
 from ostler.model.event import SettingsAccepted
 from ostler.model.ids import TaskId
-from ostler.model.protection import Difference, Protection, list_differences
+from ostler.model.policy.protection import Difference, Protection, list_differences
 from ostler.model.rows import decode_state
 from ostler.model.state import State
 from ostler.model.status import TERMINAL, TaskStatus

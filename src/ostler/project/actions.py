@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from ostler.config.expect import explain_invalid
+from ostler.config.checks.expect import explain_invalid
 from ostler.engine.core.decisions import takes_message
 from ostler.errors import Code, UsageError
 from ostler.model.attempt import Attempt

@@ -6,7 +6,7 @@ from ostler.calls.spending.budget import Budget, BudgetExceeded, add_estimate, c
 from ostler.engine.steps.gates.choice import find_baseline, read_protection
 from ostler.errors import Code
 from ostler.model.ids import TaskId
-from ostler.model.protection import combine
+from ostler.model.policy.protection import combine
 from ostler.model.rows import decode_state
 from ostler.model.state import State
 from ostler.model.status import TaskStatus

@@ -28,7 +28,7 @@ def apply_action(
         return dispose_task(project, task, name, values)
     if not action.ends_task:
         # Few tasks have files.
-        from ostler.project.tasks.edited_file import refuse_state_edit  # noqa: PLC0415
+        from ostler.project.tasks.files.edited_file import refuse_state_edit  # noqa: PLC0415
 
         refuse_state_edit(project, task, name)
     try:

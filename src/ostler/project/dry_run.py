@@ -18,7 +18,7 @@ from ostler.executors.permissions import resolve_permissions
 from ostler.executors.registry import ExecutorRegistry, find_section
 from ostler.model.command import Command, Exit, Sink
 from ostler.model.plan import Phase
-from ostler.model.sandbox import SandboxRecord
+from ostler.model.policy.sandbox import SandboxRecord
 from ostler.model.task import Task
 from ostler.process.protocol import Conversation
 from ostler.project.agents.executors import check_permissions

@@ -7,7 +7,7 @@ import getpass
 from msgspec import Struct
 
 from ostler.clock import SystemClock, format_rfc3339
-from ostler.config.expect import nearest
+from ostler.config.checks.expect import nearest
 from ostler.errors import UsageError, WarningCode
 from ostler.model.rows import decode_state
 from ostler.model.status import TaskStatus

@@ -12,8 +12,8 @@ from ostler.errors import SettingsInvalid, UsageError
 from ostler.model.ids import TaskId
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
-from ostler.project.current_attempt import find_current_attempt, require_person
 from ostler.project.project import Project
+from ostler.project.running.current_attempt import find_current_attempt, require_person
 from ostler.store.accounts.sqlite import open_accounts, read_accounts
 from ostler.views.limits import AccountView, LimitsView, view_limits
 from ostler.views.task import TaskView

@@ -29,9 +29,9 @@ from ostler.files.lock import try_lock
 from ostler.files.view import create_folders
 from ostler.model.event import Event
 from ostler.model.ids import TaskId
-from ostler.model.model_config import ModelConfig
 from ostler.model.notice import Notice
 from ostler.model.outcome import Outcome
+from ostler.model.policy.model_config import ModelConfig
 from ostler.model.state import State
 from ostler.model.task import Task
 from ostler.process.forker_client import shared_forker
@@ -46,12 +46,12 @@ from ostler.project.agents.model_pool import find_models
 from ostler.project.agents.model_preflight import ModelPreflight, list_models_to_check
 from ostler.project.cluster.follow import WorkersDriver
 from ostler.project.cluster.machine import settle_machine
-from ostler.project.integrations import Integrations
-from ostler.project.mirroring import mirror_writer
 from ostler.project.project import Project
 from ostler.project.reviews.programs import ReviewMethods
+from ostler.project.running.integrations import Integrations
+from ostler.project.running.mirroring import mirror_writer
+from ostler.project.tasks.files.proposal_files import take_in_proposals
 from ostler.project.tasks.merged import approve_merged
-from ostler.project.tasks.proposal_files import take_in_proposals
 from ostler.store.accounts.sqlite import open_accounts
 from ostler.store.busy import RUN_WAIT_SECONDS
 from ostler.store.run_writer import RunWriter
@@ -225,7 +225,7 @@ class Ostler(ReviewMethods):
             models = list_models_to_check(self.project, tasks, self._clock.now())
             async with self._preflight.run(models, lambda: self._get_call_services().availability):
                 outcomes = await driver.run(TaskSelection(tuple(tasks or ())))
-        from ostler.project.tasks.outcomes import add_details, read_outcomes  # noqa: PLC0415  (imported on use)
+        from ostler.project.tasks.lists.outcomes import add_details, read_outcomes  # noqa: PLC0415  (imported on use)
 
         outcomes += read_outcomes(self.project, set(tasks or ()) - {one.task_id for one in outcomes})
         if not details:
@@ -375,8 +375,8 @@ class Ostler(ReviewMethods):
 
     def _on_completed(self, task: Task, state: State) -> tuple[Notice, ...]:
         """Runs in a thread, so it opens its own journal; repeating it has no effect."""
-        from ostler.project.tasks.documents import create_follow_up  # noqa: PLC0415  (imported on use)
-        from ostler.project.tasks.write_back import update_source  # noqa: PLC0415  (imported on use)
+        from ostler.project.tasks.files.documents import create_follow_up  # noqa: PLC0415  (imported on use)
+        from ostler.project.tasks.files.write_back import update_source  # noqa: PLC0415  (imported on use)
 
         if task.next:
             with self.project.open_again() as project:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ostler.calls.sandbox.agent import require_model_network
 from ostler.clock import SystemClock, format_rfc3339
-from ostler.config.expect import nearest
+from ostler.config.checks.expect import nearest
 from ostler.config.phase_names import explain_new_phase
 from ostler.config.settings import Settings
 from ostler.engine.dependencies import list_unmet
@@ -20,7 +20,7 @@ from ostler.executors.protocol import Executor
 from ostler.files.disk import require_writable
 from ostler.git.repository import Repository
 from ostler.model.ids import TaskId
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 from ostler.model.status import EXECUTABLE, TERMINAL
 from ostler.model.task import REVIEWER, Task
 from ostler.project.agents.executors import check_permissions

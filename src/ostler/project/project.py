@@ -17,7 +17,6 @@ from ostler.errors import SettingsInvalid, UsageError
 from ostler.files.atomic import make_private_dir
 from ostler.files.layout import Layout
 from ostler.model.attempt import Attempt, TaskRow
-from ostler.model.budget import find_task_budget
 from ostler.model.event import DecisionRecorded, Event, FeedLine
 from ostler.model.events.disposal import DisposalEvent, TaskRemoved
 from ostler.model.ids import (
@@ -26,7 +25,8 @@ from ostler.model.ids import (
     find_adopted_id,
 )
 from ostler.model.notice import AgentReported
-from ostler.model.protection import list_differences
+from ostler.model.policy.budget import find_task_budget
+from ostler.model.policy.protection import list_differences
 from ostler.model.rows import build_row, decode_state
 from ostler.model.state import State
 from ostler.model.status import TERMINAL, TaskStatus
@@ -34,7 +34,7 @@ from ostler.model.task import Task
 from ostler.model.task_record import find_current_task
 from ostler.project.agents.inside_sandbox import refuse_in_sandbox, require_accessible
 from ostler.project.agents.login import find_login_command
-from ostler.project.current_attempt import CurrentAttempt, find_current_attempt, require_person
+from ostler.project.running.current_attempt import CurrentAttempt, find_current_attempt, require_person
 from ostler.secrets.registry import SECRETS
 from ostler.store.open_store import open_store
 from ostler.store.sql_journal import SqlJournal

@@ -11,7 +11,7 @@ from ostler.model.ids import TaskId
 from ostler.model.rows import decode_state
 from ostler.model.task import Task
 from ostler.model.task_record import find_current_task
-from ostler.project.current_attempt import CurrentAttempt
+from ostler.project.running.current_attempt import CurrentAttempt
 
 if TYPE_CHECKING:
     from ostler.config.settings import Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ostler.config.expect import nearest
+from ostler.config.checks.expect import nearest
 from ostler.config.literal import quote
 from ostler.errors import UsageError
 from ostler.text import describe_os_error

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ostler.config.expect import nearest
+from ostler.config.checks.expect import nearest
 from ostler.config.phase_names import TEMPLATES
 from ostler.errors import Code, UsageError
 from ostler.lazy import lazy_pattern

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ostler.config.expect import nearest
+from ostler.config.checks.expect import nearest
 from ostler.config.settings import SkillsSettings
 from ostler.errors import Code, OstlerError, PathEscape
 from ostler.text import to_printable

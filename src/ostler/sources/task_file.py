@@ -7,7 +7,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 
 import msgspec
 
-from ostler.config.expect import nearest
+from ostler.config.checks.expect import nearest
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.files.front_matter import FrontMatter, split_front_matter
 from ostler.files.yaml import Document, Path

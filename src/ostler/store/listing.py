@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId
-from ostler.model.needs import Need
+from ostler.model.policy.needs import Need
 
 Sort = Literal["updated", "created", "priority", "cost"]
 Cursor = tuple[str | float, ...]

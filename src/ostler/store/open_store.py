@@ -23,7 +23,7 @@ def open_store(layout: Layout, settings: StoreSettings | None = None) -> Store:
     try:
         from ostler.store.postgres.store import open_postgres  # noqa: PLC0415  (loads psycopg)
     except ImportError as error:
-        from ostler.model.packages import PackageMissing  # noqa: PLC0415  (a project in a file needs none)
+        from ostler.model.policy.packages import PackageMissing  # noqa: PLC0415  (a project in a file needs none)
 
         raise PackageMissing("store.url", "psycopg", error) from error
     return open_postgres(settings, layout)

@@ -16,7 +16,7 @@ from ostler.model.attempt import Attempt, TaskRow
 from ostler.model.event import FeedLine, Record
 from ostler.model.ids import TaskId
 from ostler.model.notice import Notice
-from ostler.model.sandbox import RefusedAccess
+from ostler.model.policy.sandbox import RefusedAccess
 from ostler.secrets.redact import redact_bytes, redact_text
 from ostler.store import codec
 from ostler.store.database import MAX_LIST, Database, number_parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import astuple
 
 from ostler.model.ids import TaskId
-from ostler.model.needs import Need
+from ostler.model.policy.needs import Need
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.store.database import Database
 from ostler.store.listing import ALL, Cursor, InboxKey, Sort, TaskFilter

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, cast
 
-from ostler.config.expect import nearest
+from ostler.config.checks.expect import nearest
 from ostler.errors import UsageError
 from ostler.testing import fake_agent
 

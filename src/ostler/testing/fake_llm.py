@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ostler.config.expect import explain_invalid, nearest
+from ostler.config.checks.expect import explain_invalid, nearest
 from ostler.testing.llm.faults import FAULTS, limited
 from ostler.testing.llm.limit_cases import LIMITS, near, overage, reject
 from ostler.testing.llm.limits import Limits, LimitWindow

@@ -11,7 +11,7 @@ from msgspec.structs import astuple
 
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId
-from ostler.model.needs import Need
+from ostler.model.policy.needs import Need
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.store.listing import ALL, Cursor, InboxKey, Sort, TaskFilter, sort_key
 

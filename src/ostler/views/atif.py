@@ -13,7 +13,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from ostler.clock import format_rfc3339
-from ostler.views.attempt_log import LogEntry
+from ostler.views.agent_work.attempt_log import LogEntry
 from ostler.views.feed import EventJson
 
 VERSION = "ATIF-v1.4"

@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import structs
 
 from ostler.model.event import FeedEvent
-from ostler.model.sandbox import describe_refusal
-from ostler.views.tool_verb import find_verb
+from ostler.model.policy.sandbox import describe_refusal
+from ostler.views.agent_work.tool_verb import find_verb
 
 _TEXTS = {
     "task_created": "created",

@@ -17,7 +17,7 @@ from ostler.model.limits.limit import Limit, window_for
 from ostler.model.limits.names import OVERAGE
 from ostler.model.limits.titles import account_id, account_label, format_share, window_title
 from ostler.model.limits.window import Source, Window, WindowStatus, WindowUse
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 
 NEAR = 0.9  # used share from which a window is shown in the headers of screens
 _SOURCES: dict[Source, str] = {

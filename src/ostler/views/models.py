@@ -11,9 +11,9 @@ from ostler.clock import format_rfc3339
 from ostler.errors import Code, OstlerError, is_provider_limit
 from ostler.model.limits.limit import Cooldown, Limit, windows_for
 from ostler.model.limits.titles import label_of
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.store.queries.last_calls import LastCall
-from ostler.views.last_call import last_call_json
+from ostler.views.agent_work.last_call import last_call_json
 from ostler.views.limits import AccountView, WindowView, find_window
 
 ModelState = Literal["ready", "limited", "down", "cooldown", "disabled", "not_installed", "unusable"]

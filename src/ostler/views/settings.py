@@ -9,9 +9,9 @@ from typing import Any, Literal, cast, get_args, get_origin
 from msgspec import Struct, inspect, to_builtins
 
 from ostler.config.descriptions import describe
-from ostler.config.hidden import HIDDEN
 from ostler.config.keys import find_kind
 from ostler.config.load import Loaded
+from ostler.config.secrets.hidden import HIDDEN
 from ostler.config.settings import Settings
 from ostler.config.show import shown_values
 from ostler.config.source import DEFAULT, KeyPath, Layer, format_key, list_values

@@ -16,15 +16,15 @@ from ostler.model.event import CallEnded, Record, Verdict
 from ostler.model.ids import TaskId
 from ostler.model.limits.window_change import WindowChange
 from ostler.model.plan import MERGE, GateType
+from ostler.model.policy.sandbox import RefusalKind, RefusedAccess, SandboxRecord
 from ostler.model.rows import decode_state
-from ostler.model.sandbox import RefusalKind, RefusedAccess, SandboxRecord
 from ostler.model.state import GateCheck, GateObstacle, GateState, GateVerdict, NamedGate, State
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.model.task import Task
 from ostler.model.usage import Usage, add_cost
 from ostler.model.warning import LeftFiles, WarningDetail, describe_warnings
 from ostler.views.accept import AcceptChoice, ConflictView, view_conflict
-from ostler.views.groups import Section, section_of
+from ostler.views.lists.groups import Section, section_of
 from ostler.views.verdicts import Verdicts, view_verdicts
 
 

@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.model.event import FeedEvent, FeedLine, decode_event
+from ostler.views.agent_work.tool_ends import ToolEnd
 from ostler.views.describe import describe_event
-from ostler.views.tool_ends import ToolEnd
 
 Kind = Literal["phase", "iteration", "attempt", "tool", "gate", "wait"]
 _WITHIN: dict[Kind, tuple[Kind, ...]] = {

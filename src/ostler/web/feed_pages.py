@@ -14,8 +14,8 @@ from ostler.model.event import FeedLine
 from ostler.model.ids import TaskId
 from ostler.notify.occasion import OCCASION_TYPES, occasion_of
 from ostler.store.sql_journal import SqlJournal
+from ostler.views.agent_work.tool_verb import find_verb
 from ostler.views.feed import EventJson, feed_json
-from ostler.views.tool_verb import find_verb
 
 PAGE = 200  # lines
 _MOST_BYTES = 16 * 2**20  # of the pages that are kept

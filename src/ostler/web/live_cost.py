@@ -7,9 +7,9 @@ from ostler.model.ids import TaskId
 from ostler.model.usage import Usage
 from ostler.project.artifacts.task_folder import LOGS, find_task_folder
 from ostler.project.project import Project
-from ostler.views.attempt_log import log_path, read_log
-from ostler.views.lanes import Lane
-from ostler.views.transcript import list_transcripts
+from ostler.views.agent_work.attempt_log import log_path, read_log
+from ostler.views.agent_work.transcript import list_transcripts
+from ostler.views.lists.lanes import Lane
 
 _HEAD = 10  # entries of a log; the first ones name the model
 

@@ -10,15 +10,15 @@ import msgspec
 from msgspec import Meta, Struct
 from starlette.requests import Request
 
-from ostler.config.expect import explain_invalid, find_problem, nearest
+from ostler.config.checks.expect import explain_invalid, find_problem, nearest
 from ostler.config.settings import NotNegative, PositiveSeconds
 from ostler.errors import UsageError
-from ostler.model.needs import Need
+from ostler.model.policy.needs import Need
 from ostler.model.task import PriorityName, Weight
 from ostler.store.listing import Sort
 from ostler.views.cost.series import Bucket, SeriesBy
 from ostler.views.cost.summary import GroupBy
-from ostler.views.groups import Group
+from ostler.views.lists.groups import Group
 from ostler.web.guard import BODY_LIMIT, too_large
 from ostler.web.responses import RequestError
 

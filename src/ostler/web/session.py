@@ -11,8 +11,8 @@ from ostler import __version__
 from ostler.clock import format_rfc3339
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.task import PRIORITIES, WEIGHTS
-from ostler.project.activity import Activity, describe_activity
 from ostler.project.project import Project
+from ostler.project.running.activity import Activity, describe_activity
 from ostler.prompt.role import AGENTS, list_project_roles
 from ostler.skills.location import find_skills
 from ostler.web.browser_sessions import BrowserSession

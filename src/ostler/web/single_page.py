@@ -14,7 +14,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Any
 
-from ostler.project.tasks.export import TaskRecord
+from ostler.project.tasks.files.export import TaskRecord
 from ostler.web.pages import STATIC
 
 _BOOT = "js/single.js"

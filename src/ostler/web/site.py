@@ -14,8 +14,8 @@ from ostler.errors import Code, StateError
 from ostler.files.layout import Layout
 from ostler.project.accepting.pull_requests import PullRequests
 from ostler.project.project import Project
-from ostler.project.tasks.change_sizes import ChangeSizes
-from ostler.views.live import Live
+from ostler.project.tasks.lists.change_sizes import ChangeSizes
+from ostler.views.agent_work.live import Live
 from ostler.web.broadcaster import EventBroadcaster
 from ostler.web.keys import Keys
 

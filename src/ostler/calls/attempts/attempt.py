@@ -64,8 +64,8 @@ from ostler.model.ids import TaskId
 from ostler.model.limits.limit import window_for
 from ostler.model.limits.titles import account_id
 from ostler.model.limits.window import ReportedWindow
-from ostler.model.model_config import ModelConfig
 from ostler.model.notice import AgentIdle, Notice
+from ostler.model.policy.model_config import ModelConfig
 from ostler.model.usage import Usage
 
 

@@ -30,7 +30,7 @@ from ostler.model.call import (
     describe_retry,
 )
 from ostler.model.event import CallEnded
-from ostler.model.sandbox import describe_refusal
+from ostler.model.policy.sandbox import describe_refusal
 from ostler.process.transcript import Transcript
 from ostler.secrets.redact import redact_text
 

@@ -12,7 +12,7 @@ from ostler.calls.request import CallOutcome, CallRequest
 from ostler.errors import Code, needs_account_fix
 from ostler.model.attempt import Attempt
 from ostler.model.call import CallResult
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 
 _Owner = tuple[str, str]
 """Who has a session: an executor and the key of its login."""

@@ -39,7 +39,7 @@ from ostler.model.limits.limit import (
 )
 from ostler.model.limits.rejection import Closing, find_closings
 from ostler.model.limits.window import ReportedWindow, Window
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.model.task import Priority
 from ostler.store.accounts.ledger import AccountLedger
 from ostler.store.ledger import Ledger

@@ -10,7 +10,7 @@ from ostler.errors import Code, needs_account_fix
 from ostler.executors.protocol import Executor
 from ostler.model.limits.limit import route_for
 from ostler.model.limits.window import Window
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 
 LONGEST_DELAY_SECONDS = 900.0  # between two probes of a provider that keeps failing
 

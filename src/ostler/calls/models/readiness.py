@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ostler.calls.models.availability import Unavailable
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 
 
 class ModelReadiness(Protocol):

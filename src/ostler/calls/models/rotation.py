@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from ostler.config.settings import ExecutorSettings
 from ostler.executors.registry import find_section, resolve_type
 from ostler.model.limits.limit import window_for
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 
 
 def find_other_account(

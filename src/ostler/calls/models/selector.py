@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ostler.config.settings import SelectionSettings, Settings, Strategy
 from ostler.errors import UsageError
 from ostler.executors.registry import resolve_name
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 
 Skip = Callable[[ModelConfig], str]
 """Returns why a model cannot be used now; empty if it can."""

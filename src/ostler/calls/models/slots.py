@@ -12,8 +12,8 @@ from itertools import count
 from msgspec import Struct
 
 from ostler.clock import Clock, SystemClock
+from ostler.config.checks.validate import convert_settings
 from ostler.config.settings import PoolSettings
-from ostler.config.validate import convert_settings
 from ostler.errors import Code, OstlerError, UsageError
 from ostler.model.task import to_priority
 

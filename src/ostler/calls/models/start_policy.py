@@ -11,7 +11,7 @@ from ostler.config.settings import LimitsSettings
 from ostler.model.limits.limit import Limit, windows_for
 from ostler.model.limits.titles import account_label, format_share, window_title
 from ostler.model.limits.window import WindowUse
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.model.task import FIRST_LATE_PRIORITY, Priority
 
 

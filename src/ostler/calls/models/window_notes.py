@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ostler.model.limits.rejection import reported_window
 from ostler.model.limits.titles import label_of
 from ostler.model.limits.window import ReportedWindow, Window, WindowUse
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 from ostler.store.accounts.ledger import AccountLedger
 
 _CHANGE = 0.01  # of the used share

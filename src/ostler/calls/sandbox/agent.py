@@ -20,7 +20,7 @@ from ostler.executors.protocol import Executor
 from ostler.executors.sandboxed.prepared import PreparedAgent
 from ostler.files.user_state import find_user_state
 from ostler.model.call import AccessRefused, AgentCall, AgentEvent, OnEvent, PermissionSetting, WarningRaised
-from ostler.model.sandbox import Refusal, SandboxRecord
+from ostler.model.policy.sandbox import Refusal, SandboxRecord
 from ostler.sandbox.box.tiers import ChosenTier
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from ostler.model.sandbox import TIER_VARIABLE, Network, Tier
+from ostler.model.policy.sandbox import TIER_VARIABLE, Network, Tier
 from ostler.sandbox.network.policy import PROXY_PORT
 
 _TMP = "/tmp"  # noqa: S108  (a private one)

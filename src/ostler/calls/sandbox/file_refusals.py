@@ -12,7 +12,7 @@ from msgspec import Raw, Struct
 
 from ostler.files.protected import EXECUTED
 from ostler.model.call import AccessRefused, AgentEvent, ToolReturned, ToolUsed
-from ostler.model.sandbox import Refusal
+from ostler.model.policy.sandbox import Refusal
 from ostler.sandbox.box.box import Box
 from ostler.sandbox.mounts import Mount
 

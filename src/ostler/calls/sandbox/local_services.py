@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from ostler.config.host import LOCALHOST, describe_setting, format_authority
 from ostler.model.call import AccessRefused, AgentEvent, ToolReturned
-from ostler.model.sandbox import Refusal
+from ostler.model.policy.sandbox import Refusal
 from ostler.sandbox.box.box import Box
 from ostler.sandbox.network.rules import LOOPBACK_ADDRESSES
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from ostler.config.settings import SandboxSettings
 from ostler.files.atomic import make_private_dir
 from ostler.model.command import Launcher
-from ostler.model.sandbox import Refusal, SandboxRecord, is_separate
+from ostler.model.policy.sandbox import Refusal, SandboxRecord, is_separate
 from ostler.model.usage import Usage
 from ostler.sandbox.box.tiers import ChosenTier, choose_tier, has_been_tested
 from ostler.sandbox.network.indexes.found import Indexes

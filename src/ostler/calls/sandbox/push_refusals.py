@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ostler.git.private.programs import PUSH_REFUSED
 from ostler.model.call import AccessRefused, AgentEvent, ToolReturned
-from ostler.model.sandbox import Network
+from ostler.model.policy.sandbox import Network
 
 _TARGET = "a remote"  # the output does not have its name
 

@@ -12,8 +12,8 @@ from ostler.calls.spending.prices import calculate_cost, highest_price
 from ostler.clock import Clock
 from ostler.config.settings import BudgetSettings
 from ostler.executors.protocol import Executor
-from ostler.model.budget import PRIORITY_LEVELS, is_share_spent
 from ostler.model.ids import TaskId
+from ostler.model.policy.budget import PRIORITY_LEVELS, is_share_spent
 from ostler.model.task import PRIORITIES, Priority
 from ostler.model.usage import Usage
 from ostler.store.spending import SpentAmount, next_day_start

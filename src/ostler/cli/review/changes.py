@@ -14,7 +14,7 @@ from ostler.model.review import Place, Side
 from ostler.project.project import Project
 from ostler.project.reviews.changes import read_changes_patch, view_changes
 from ostler.project.reviews.documents import view_document
-from ostler.views.changes import ChangedFile, Changes, DocumentView
+from ostler.views.diff.changes import ChangedFile, Changes, DocumentView
 
 FILE_HEADS = ("diff --git ", "document ")
 _HUNK_HEAD = "@@ "

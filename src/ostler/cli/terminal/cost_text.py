@@ -6,7 +6,7 @@ from math import isclose
 
 from ostler.calls.spending.budget import describe_unknown_costs
 from ostler.cli.terminal.text import format_usd
-from ostler.model.budget import find_waiting_priority
+from ostler.model.policy.budget import find_waiting_priority
 from ostler.model.task import PRIORITIES
 from ostler.views.cost.summary import BudgetView, CostLine
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 from ostler.cli.terminal.markdown import sanitize_lines
-from ostler.views.edits import Edit
+from ostler.views.agent_work.edits import Edit
 
 _CONTEXT_LINES = 1
 # Longer texts are shown one after the other, since comparing them is slow.

@@ -67,7 +67,7 @@ def _describe_usage(error: click.ClickException) -> str:
 def _describe_option(error: click.exceptions.NoSuchOption) -> str:
     """Return the error for an unknown option; click compares the dashes too, so that --input is --timeout."""
     # It loads msgspec, which most errors do not need.
-    from ostler.config.expect import nearest  # noqa: PLC0415
+    from ostler.config.checks.expect import nearest  # noqa: PLC0415
 
     known = {one.lstrip("-"): one for one in error.possibilities or ()}
     near = nearest(error.option_name.lstrip("-"), known)

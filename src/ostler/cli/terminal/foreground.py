@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ostler.cli.terminal.output import print_hint
 from ostler.model.ids import TaskId
-from ostler.model.sandbox import SandboxRecord, describe_sandbox, is_confined
+from ostler.model.policy.sandbox import SandboxRecord, describe_sandbox, is_confined
 from ostler.process.tool import run_in_foreground
 from ostler.project.project import Project
 from ostler.project.tasks.take_over import TakenOver, build_environment, describe_changes

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ostler.cli.terminal.bar import draw_bar
+from ostler.cli.terminal.run.bar import draw_bar
 from ostler.cli.terminal.text import (
     display_width,
     format_age,

@@ -11,6 +11,14 @@ from msgspec import Struct
 
 from ostler.cli.terminal.diff_lines import diff_lines
 from ostler.cli.terminal.markdown import break_line, render_markdown, sanitize_lines
+from ostler.cli.terminal.run.tool_words import (
+    count_changes,
+    describe_json,
+    fold_result,
+    is_json,
+    is_silent,
+    read_json,
+)
 from ostler.cli.terminal.text import (
     display_width,
     format_duration,
@@ -24,20 +32,12 @@ from ostler.cli.terminal.text import (
     truncate,
     use_colour,
 )
-from ostler.cli.terminal.tool_words import (
-    count_changes,
-    describe_json,
-    fold_result,
-    is_json,
-    is_silent,
-    read_json,
-)
 from ostler.clock import format_local_time
 from ostler.model.call import describe_retry
-from ostler.model.sandbox import describe_refusal
+from ostler.model.policy.sandbox import describe_refusal
 from ostler.prompt.completion import read_final_words
-from ostler.views.attempt_log import LogEntry
-from ostler.views.tool_verb import find_verb
+from ostler.views.agent_work.attempt_log import LogEntry
+from ostler.views.agent_work.tool_verb import find_verb
 
 # Columns of output that is not a terminal.
 UNLIMITED = 10**9

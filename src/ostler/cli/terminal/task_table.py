@@ -23,7 +23,7 @@ from ostler.cli.terminal.text import (
 from ostler.clock import format_local_time
 from ostler.errors import Code, WarningCode
 from ostler.model.status import EXECUTABLE, TaskStatus
-from ostler.views.groups import TITLES, Section
+from ostler.views.lists.groups import TITLES, Section
 from ostler.views.task import TaskView, section_of_view
 
 USUAL = "P2"  # the priority of most tasks, which is not shown

@@ -11,7 +11,6 @@ from ostler.errors import OstlerError, UsageError
 from ostler.model.ids import TaskId
 from ostler.model.state import State
 from ostler.project.actions import ACTIONS, decode_params, find_action
-from ostler.project.active_runs import list_active_runs
 from ostler.project.apply_action import apply_action
 from ostler.project.decisions.action import Action as ProjectAction
 from ostler.project.decisions.action import NotWaiting
@@ -21,6 +20,7 @@ from ostler.project.reviews.bundle import list_drafts
 from ostler.project.reviews.conflict import ReviewConflict
 from ostler.project.reviews.late_text import save_late_text
 from ostler.project.reviews.send import NewReview, send_review
+from ostler.project.running.active_runs import list_active_runs
 from ostler.views.task import TaskView
 
 HOLD_SECONDS = 5.0

@@ -9,21 +9,21 @@ from functools import partial
 
 from msgspec import Struct
 
-from ostler.cli.terminal.activity import describe_activity, read_last_output, worktree_share
+from ostler.cli.terminal.run.activity import describe_activity, read_last_output, worktree_share
 from ostler.cli.terminal.text import to_one_line
 from ostler.cli.watch.handle_key import Row
 from ostler.model.attempt import TaskRow
 from ostler.model.ids import TaskId
-from ostler.model.needs import NEEDS, Need
+from ostler.model.policy.needs import NEEDS, Need
 from ostler.model.status import TaskStatus
-from ostler.project.activity import describe_activity as find_activity
 from ostler.project.limits import read_limits
 from ostler.project.project import Project
+from ostler.project.running.activity import describe_activity as find_activity
 from ostler.store.spending import day_start
-from ostler.views.groups import SECTIONS, Section, group_of
-from ostler.views.lanes import Lane
+from ostler.views.agent_work.live import Live
 from ostler.views.limits import summarize
-from ostler.views.live import Live
+from ostler.views.lists.groups import SECTIONS, Section, group_of
+from ostler.views.lists.lanes import Lane
 from ostler.views.task import TaskView
 
 # How often to check whether the run of a task is still alive.

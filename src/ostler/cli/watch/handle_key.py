@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.cli.watch.keys import PASTED
-from ostler.views.groups import Section
+from ostler.views.lists.groups import Section
 
 Page = Literal["list", "log", "diff", "review", "help", "gone"]
 Action = Literal["approve", "merge", "send back", "pause", "resume", "cancel", "retry", "review", "undo"]

@@ -22,8 +22,8 @@ from ostler.model.ids import TaskId
 from ostler.project.artifacts.task_folder import LOGS, find_task_folder
 from ostler.project.project import Project
 from ostler.project.reviews.view import show_review
-from ostler.views.attempt_log import LogEntry, log_path, read_log
-from ostler.views.transcript import list_transcripts
+from ostler.views.agent_work.attempt_log import LogEntry, log_path, read_log
+from ostler.views.agent_work.transcript import list_transcripts
 
 _MAX_LINES = 20_000
 # The part of an attempt's log that is read when the page opens.

@@ -17,8 +17,8 @@ from ostler.cli.terminal.text import (
 from ostler.cli.watch.board import Board, Totals
 from ostler.cli.watch.handle_key import Row, Screen, selected_index
 from ostler.cli.watch.table import Columns, TaskCells, fit_columns, make_cells, share_rows, split_sections
-from ostler.model.needs import URGENT
-from ostler.views.groups import Section
+from ostler.model.policy.needs import URGENT
+from ostler.views.lists.groups import Section
 
 _STYLES = {"blue": "cyan"}
 # The totals, the limits or an empty line, the message and the keys.

@@ -6,7 +6,7 @@ from ostler.cli.terminal.text import terminal_width
 from ostler.cli.watch.board import Board
 from ostler.cli.watch.screen import cells_for, render_header
 from ostler.cli.watch.table import fit_columns, split_sections
-from ostler.model.needs import URGENT
+from ostler.model.policy.needs import URGENT
 
 # Of the sections of waiting and ended tasks.
 _MAX_ROWS = 20

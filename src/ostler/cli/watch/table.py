@@ -9,7 +9,7 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from ostler.cli.terminal.activity import format_remaining
+from ostler.cli.terminal.run.activity import format_remaining
 from ostler.cli.terminal.task_table import USUAL, describe_task, describe_waiting, list_marks
 from ostler.cli.terminal.text import (
     display_width,
@@ -23,9 +23,9 @@ from ostler.cli.terminal.text import (
 )
 from ostler.cli.watch.handle_key import Row
 from ostler.clock import format_local_time
-from ostler.model.needs import URGENT
-from ostler.views.groups import SECTIONS, TITLES, Section
-from ostler.views.lanes import Lane
+from ostler.model.policy.needs import URGENT
+from ostler.views.lists.groups import SECTIONS, TITLES, Section
+from ostler.views.lists.lanes import Lane
 from ostler.views.task import TaskView
 
 # Done and other ended tasks are one list, with the last one first.

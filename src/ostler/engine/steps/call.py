@@ -33,10 +33,10 @@ from ostler.engine.steps.workspaces.watch import Watch, end_watch, start_watch
 from ostler.engine.steps.workspaces.worktree import has_changed, working_directory
 from ostler.errors import Code, OstlerError, needs_account_fix
 from ostler.model.attempt import Attempt
-from ostler.model.budget import find_task_budget
 from ostler.model.event import CallEnded, Record, Verdict
-from ostler.model.model_config import ModelPool
 from ostler.model.notice import IterationStarted, Notice, PhaseFailed, PhaseStarted
+from ostler.model.policy.budget import find_task_budget
+from ostler.model.policy.model_config import ModelPool
 from ostler.model.state import State
 from ostler.model.warning import WarningDetail
 from ostler.prompt.report import StateFileReport

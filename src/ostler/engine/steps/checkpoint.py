@@ -16,7 +16,7 @@ from ostler.git.kept import kept_task_ref
 from ostler.git.refs import resolve_tree
 from ostler.model.attempt import Attempt
 from ostler.model.event import TREE_PREFIX, CheckpointMade
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 
 
 async def make_checkpoint(step: Checkpoint, context: TaskContext, services: StepServices) -> StepResult:

@@ -15,7 +15,7 @@ from ostler.engine.steps.protection import find_protection, find_publication
 from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
 from ostler.model.event import FinalChecked
 from ostler.model.plan import Gate
-from ostler.model.protection import MERGE, Protection
+from ostler.model.policy.protection import MERGE, Protection
 from ostler.model.state import State
 
 

@@ -10,7 +10,7 @@ from ostler.engine.core.verdicts import has_live_rules
 from ostler.engine.steps.gates.choice import read_protection
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.model.plan import PublishAs
-from ostler.model.protection import Protection, combine, use_explicit
+from ostler.model.policy.protection import Protection, combine, use_explicit
 
 
 def find_protection(context: TaskContext, services: StepServices) -> Protection:

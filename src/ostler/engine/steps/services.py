@@ -20,8 +20,8 @@ from ostler.files.layout import Layout
 from ostler.git.repository import Repository
 from ostler.model.event import Event
 from ostler.model.ids import TaskId
-from ostler.model.model_config import ModelConfig, ModelPool
 from ostler.model.notice import Notice
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.model.state import State
 from ostler.model.task import Task
 from ostler.store.journal import Journal

@@ -1,6 +1,6 @@
 """The driver of a cluster: workers of several machines that share a Temporal server."""
 
-from ostler.model.packages import PackageMissing
+from ostler.model.policy.packages import PackageMissing
 
 try:
     import temporalio  # noqa: F401  # pyright: ignore[reportUnusedImport]

@@ -10,7 +10,7 @@ from ostler.errors import Code, GitError
 from ostler.git.refs import is_branch_name
 from ostler.git.repository import Repository
 from ostler.git.run.safe_config import read_config_entries
-from ostler.model.remote import Remote
+from ostler.model.policy.remote import Remote
 
 _LOGIN = re.compile(r"//[^/\s]*@")
 _PASSWORD = re.compile(r"//([^/\s:@]*):[^/\s]*@")

@@ -11,7 +11,7 @@ from ostler.errors import Code, is_provider_limit
 from ostler.model.limits.families import find_families
 from ostler.model.limits.names import find_length
 from ostler.model.limits.window import ANY, CLOCK_STEP_SECONDS, LONGEST_SECONDS, Window
-from ostler.model.model_config import LOGIN_MARK, ModelConfig
+from ostler.model.policy.model_config import LOGIN_MARK, ModelConfig
 
 _ROUTE = "#"  # separates the executor from what its model adds to it
 LEASE_SECONDS = 60.0  # for one caller to probe; then it counts as dead

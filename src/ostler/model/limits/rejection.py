@@ -15,7 +15,7 @@ from ostler.model.limits.families import is_in_family, is_in_other_family
 from ostler.model.limits.limit import window_for
 from ostler.model.limits.names import OVERAGE, QUOTA
 from ostler.model.limits.window import ANY, HOUR_SECONDS, LONGEST_SECONDS, ReportedWindow, Window
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 
 JITTER_SECONDS = 60.0  # after a reset, so that not all machines of an account call at once
 LONGEST_PROBE_SECONDS = 5 * HOUR_SECONDS  # between two probes of a window whose reset is not known

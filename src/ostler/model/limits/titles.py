@@ -5,7 +5,7 @@ from __future__ import annotations
 from ostler.model.limits.limit import login_key, provider_name
 from ostler.model.limits.names import NAMED_LENGTH
 from ostler.model.limits.window import ANY, Window
-from ostler.model.model_config import LOGIN_MARK, ModelConfig
+from ostler.model.policy.model_config import LOGIN_MARK, ModelConfig
 
 _TITLES = {
     ANY: "all windows",

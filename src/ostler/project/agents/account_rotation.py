@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ostler.calls.models.rotation import explain_rotation, find_other_account
 from ostler.calls.models.selector import list_preceding
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.project.project import Project
 from ostler.views.models import ModelView
 

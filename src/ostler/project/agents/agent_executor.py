@@ -45,15 +45,15 @@ from ostler.project.agents.executor_config import (
     to_settings,
 )
 from ostler.project.agents.given_client import create_registry
-from ostler.project.execution import (
+from ostler.project.ostler import Ostler
+from ostler.project.project import Project
+from ostler.project.running.execution import (
     ExecutionError,
     ExecutionErrorCode,
     ExecutionResult,
     TokensUsed,
     create_failure,
 )
-from ostler.project.ostler import Ostler
-from ostler.project.project import Project
 
 _WRITTEN = (TaskStatus.COMPLETED, TaskStatus.APPROVED, TaskStatus.NEEDS_REVIEW)
 _NO_OVERRIDES = AgentConfig()

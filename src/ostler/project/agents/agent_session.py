@@ -17,7 +17,7 @@ from ostler.executors.protocol import Executor, supports_resumption
 from ostler.executors.registry import ExecutorRegistry
 from ostler.files.lock import LockHandle, try_lock
 from ostler.model.call import AgentCall, AgentEvent, CallResult, OnEvent, SessionStarted
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 from ostler.process.protocol import CommandRunner
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents.executors import check_permissions

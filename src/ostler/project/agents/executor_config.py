@@ -14,7 +14,7 @@ from ostler.config.settings import RetrySettings
 from ostler.errors import UsageError
 from ostler.llm.client import DEFAULT_MODEL_MAP
 from ostler.model.task import Task
-from ostler.project.execution import ExecutionErrorCode
+from ostler.project.running.execution import ExecutionErrorCode
 
 EXECUTOR = "model_api"
 _MAX_DELAY_SECONDS = RetrySettings().max_delay_seconds

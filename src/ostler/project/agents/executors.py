@@ -19,8 +19,8 @@ from ostler.executors.permissions import (
 from ostler.executors.protocol import Capabilities
 from ostler.executors.registry import ExecutorRegistry, find_section, resolve_name, resolve_type
 from ostler.executors.survey import get_spec, probe_programs
-from ostler.model.model_config import ModelConfig
-from ostler.model.sandbox import TIERS_WITH_CHECKS, is_separate
+from ostler.model.policy.model_config import ModelConfig
+from ostler.model.policy.sandbox import TIERS_WITH_CHECKS, is_separate
 from ostler.process.runner import DefaultCommandRunner
 from ostler.sandbox.box.tiers import choose_tier
 from ostler.store.queries.last_calls import LastCall

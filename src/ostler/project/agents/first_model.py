@@ -14,7 +14,7 @@ from ostler.calls.models.selector import ModelSelector
 from ostler.clock import SystemClock
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import ExecutorRegistry
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents.call_services import create_availability

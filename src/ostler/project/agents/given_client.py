@@ -19,7 +19,7 @@ from ostler.llm.failure import ModelError
 from ostler.model.call import AgentCall, CallResult, OnEvent
 from ostler.process.protocol import CommandRunner
 from ostler.project.agents.executor_config import EXECUTOR, ExecutorConfig
-from ostler.project.execution import ExecutionError, ExecutionErrorCode, to_execution_code
+from ostler.project.running.execution import ExecutionError, ExecutionErrorCode, to_execution_code
 
 _NO_LOGIN = (Code.AUTH_FAILED, Code.BILLING)
 # Of an exception of an SDK that a client wrapped: their code is API_ERROR, which is retried.

@@ -14,8 +14,8 @@ from msgspec import Struct
 from ostler.errors import UsageError
 from ostler.files.layout import Layout
 from ostler.model.ids import TaskId
-from ostler.model.sandbox import TIER_VARIABLE
-from ostler.project.current_attempt import (
+from ostler.model.policy.sandbox import TIER_VARIABLE
+from ostler.project.running.current_attempt import (
     SHELL_VARIABLE,
     find_current_attempt,
     find_sandbox_variables,
@@ -47,7 +47,7 @@ class InsideSandbox(Struct, frozen=True):
 
     def propose(self, task: Task) -> TaskId:
         """Leave a task for the run; return the id that it will have."""
-        from ostler.project.tasks.proposal_files import write_proposal  # noqa: PLC0415
+        from ostler.project.tasks.files.proposal_files import write_proposal  # noqa: PLC0415
 
         return write_proposal(self.state_file, task)
 

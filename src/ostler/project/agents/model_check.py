@@ -18,7 +18,7 @@ from ostler.executors.protocol import Executor
 from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AgentCall, CallResult
 from ostler.model.limits.limit import Probe
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents.call_services import create_availability
 from ostler.project.agents.executors import check_permissions

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ostler.calls.models.selector import configured_models, resolve_tier
 from ostler.config.load import Loaded
 from ostler.executors.registry import ALIASES, resolve_name, resolve_type
-from ostler.model.model_config import DEFAULT_TIER, ModelConfig, ModelPool
+from ostler.model.policy.model_config import DEFAULT_TIER, ModelConfig, ModelPool
 from ostler.model.task import REVIEWER, Task
 
 

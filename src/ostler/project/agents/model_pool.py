@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ostler.executors.logins import identify_login
 from ostler.executors.registry import resolve_type
-from ostler.model.model_config import Login, ModelConfig, ModelPool
+from ostler.model.policy.model_config import Login, ModelConfig, ModelPool
 from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents.model_choice import select_models

@@ -23,7 +23,7 @@ from ostler.executors.health import CachedProbe, HealthState, LoginStatus, check
 from ostler.executors.registry import ExecutorRegistry, find_section
 from ostler.executors.survey import get_spec
 from ostler.model.ids import TaskId
-from ostler.model.model_config import ModelConfig, ModelPool
+from ostler.model.policy.model_config import ModelConfig, ModelPool
 from ostler.model.task import Task
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents.executors import check_permissions

@@ -28,7 +28,7 @@ from ostler.model.call import (
     WarningRaised,
     describe_retry,
 )
-from ostler.model.sandbox import describe_refusal
+from ostler.model.policy.sandbox import describe_refusal
 from ostler.process.transcript import Transcript
 from ostler.project.agents.stored_session import AgentSession
 from ostler.secrets.redact import redact_text

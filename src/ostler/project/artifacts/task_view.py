@@ -12,7 +12,7 @@ from ostler.model.status import TaskStatus
 from ostler.project.decisions.accept import list_choices
 from ostler.project.limits import add_start_hold
 from ostler.project.project import Project
-from ostler.project.tasks.edited_file import describe_hand_edits
+from ostler.project.tasks.files.edited_file import describe_hand_edits
 from ostler.views.task import TaskView
 
 

@@ -17,7 +17,7 @@ from ostler.errors import OstlerError, UsageError
 from ostler.git.discovery import discover_repository
 from ostler.git.move.task_ref import delete_remote_refs, find_task_ref, push_commit, read_remote_commit
 from ostler.git.run.command import query_git
-from ostler.model.packages import INSTALL_CLUSTER
+from ostler.model.policy.packages import INSTALL_CLUSTER
 from ostler.project.cluster.describe import describe_labels, describe_server, describe_store
 from ostler.project.cluster.labels import count_labels
 from ostler.project.inspection.check import Check

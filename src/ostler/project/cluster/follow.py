@@ -70,7 +70,7 @@ class WorkersDriver:
 
     async def run(self, tasks: Collection[TaskId]) -> list[Outcome]:
         """Wait until these tasks, or all for none, have ended or wait."""
-        from ostler.project.tasks.outcomes import add_details  # noqa: PLC0415  (imported on use)
+        from ostler.project.tasks.lists.outcomes import add_details  # noqa: PLC0415  (imported on use)
 
         self._project.require_person("run tasks")
         for warning in await ensure_board(self._project, self._environ):
@@ -93,7 +93,7 @@ async def follow_until_done(
 
     `wait` also waits for tasks that a limit has deferred.
     """
-    from ostler.project.tasks.outcomes import read_outcomes  # noqa: PLC0415  (imported on use)
+    from ostler.project.tasks.lists.outcomes import read_outcomes  # noqa: PLC0415  (imported on use)
 
     view = _View(project, frozenset(tasks), print_message, waits_for_deferred=wait)
     while not stopped.is_set():

@@ -12,7 +12,7 @@ from ostler.engine.steps.mover import create_mover
 from ostler.engine.temporal.worker import TemporalWorker
 from ostler.model.outcome import Outcome
 from ostler.project.ostler import Ostler
-from ostler.project.worker import Worker
+from ostler.project.running.worker import Worker
 
 _SCHEDULE_SECONDS = 1.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostler.config.hidden import list_passwords
+from ostler.config.secrets.hidden import list_passwords
 from ostler.config.source import DEFAULT
 from ostler.errors import Problem
 from ostler.project.inspection.setup import Setup

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ostler.config.settings import SandboxSettings
 from ostler.errors import OstlerError
-from ostler.model.sandbox import SandboxRecord, describe_sandbox, is_separate
+from ostler.model.policy.sandbox import SandboxRecord, describe_sandbox, is_separate
 from ostler.sandbox.box.tiers import ChosenTier, choose_tier
 
 _INSTALL = "apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora)"

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ostler.clock import SystemClock
 from ostler.config.find import find_root
 from ostler.config.load import load_settings
-from ostler.config.registered_secrets import (
+from ostler.config.secrets.registered_secrets import (
     find_unredacted_variables,
     find_unusable_secrets,
     list_ordinary_values,
@@ -43,7 +43,7 @@ from ostler.secrets.registry import MIN_LENGTH, SecretRegistry
 from ostler.secrets.rules import RULES
 from ostler.store.outbox import OutboxMessage
 from ostler.store.queries.last_calls import LastCall
-from ostler.views.last_call import describe_last_call
+from ostler.views.agent_work.last_call import describe_last_call
 
 _FIXED_SQLITE = (3, 51, 3)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostler.config.expect import nearest
+from ostler.config.checks.expect import nearest
 from ostler.config.literal import quote
 from ostler.config.settings import ExecutorSettings
 from ostler.errors import OstlerError, Problem
 from ostler.executors.permissions import ALLOW_HINT
 from ostler.executors.protocol import Executor
 from ostler.executors.registry import resolve_name
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.agents.executors import check_permissions, find_skipping_sections
 from ostler.project.inspection.setup import Setup

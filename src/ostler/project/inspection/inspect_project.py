@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ostler.config.load import load_settings, load_valid_part
-from ostler.config.registered_secrets import find_unusable_secrets
+from ostler.config.secrets.registered_secrets import find_unusable_secrets
 from ostler.errors import OstlerError, Problem, SettingsInvalid
 from ostler.executors.registry import ExecutorRegistry
 from ostler.git.discovery import discover_repository

@@ -10,9 +10,9 @@ from ostler.calls.host import get_free_memory_mb
 from ostler.calls.models.slots import PoolStats, WorkerPool
 from ostler.clock import SystemClock
 from ostler.model.attempt import Attempt
-from ostler.project.active_runs import list_active_runs
 from ostler.project.processes.running import list_running_attempts, view_running
 from ostler.project.project import Project
+from ostler.project.running.active_runs import list_active_runs
 from ostler.views.machine import MachineView, MemoryView, PoolView, RunView
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ostler.config.expect import nearest
+from ostler.config.checks.expect import nearest
+from ostler.config.checks.shape import keys_of
 from ostler.config.literal import quote
 from ostler.config.settings import LOOPBACK_HOSTS, Settings
-from ostler.config.shape import keys_of
 from ostler.errors import Problem
 from ostler.executors.discover import path_variable
 from ostler.executors.registry import BUILT_IN

@@ -18,7 +18,7 @@ from ostler.config.settings import SandboxSettings
 from ostler.errors import OstlerError
 from ostler.executors.program.executor import ProgramExecutor
 from ostler.executors.registry import ExecutorRegistry
-from ostler.model.sandbox import is_confined
+from ostler.model.policy.sandbox import is_confined
 from ostler.process.runner import DefaultCommandRunner
 from ostler.project.inspection.check import Check
 from ostler.project.inspection.confinement import Confinement, find_confinement

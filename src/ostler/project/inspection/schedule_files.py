@@ -10,7 +10,7 @@ from ostler.project.inspection.setup import Setup, to_problems
 from ostler.project.inspection.task import find_task_errors
 from ostler.project.pipelines.file import FOLDER, read_pipeline
 from ostler.project.pipelines.runs import find_step_errors
-from ostler.project.schedules import find_schedules, list_task_files, read_scheduled_task
+from ostler.project.running.schedules import find_schedules, list_task_files, read_scheduled_task
 
 
 def find_schedule_problems(setup: Setup) -> Iterator[Problem]:

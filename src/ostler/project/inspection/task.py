@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
-from ostler.config.expect import nearest
+from ostler.config.checks.expect import nearest
 from ostler.config.settings import Settings
 from ostler.errors import Code, OstlerError, PathEscape, UsageError
 from ostler.files.paths import split_beneath
-from ostler.model.model_config import BUILT_IN_TIERS
+from ostler.model.policy.model_config import BUILT_IN_TIERS
 from ostler.model.task import Task, explain_invalid_label
 from ostler.project.inspection.executors import explain_unknown_executor
 from ostler.project.inspection.setup import Setup

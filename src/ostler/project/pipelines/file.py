@@ -11,7 +11,7 @@ from typing import Any, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.config.expect import nearest
+from ostler.config.checks.expect import nearest
 from ostler.engine.dependencies import find_cycle
 from ostler.engine.pipeline import Pipeline, PipelineStep
 from ostler.errors import OstlerError, PreflightFailed, UsageError, read_problem

@@ -18,7 +18,7 @@ from ostler.project.inspection.setup import Setup
 from ostler.project.inspection.task import explain_unknown_tier, find_input_errors
 from ostler.project.pipelines.file import ParsedPipeline, find_pipeline, parse_pipeline, refuse_mistakes
 from ostler.project.project import Project
-from ostler.project.tasks.edited_file import refuse_state_edit
+from ostler.project.tasks.files.edited_file import refuse_state_edit
 from ostler.skills.content import load_skill_content, make_output_path
 from ostler.skills.outputs import check_output
 

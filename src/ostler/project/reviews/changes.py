@@ -32,7 +32,7 @@ from ostler.project.reviews.ends import (
 from ostler.project.reviews.files import LONGEST_TEXT, Comparison, compare
 from ostler.project.reviews.judged import find_judged
 from ostler.secrets.redact import redact_lines
-from ostler.views.changes import Blob, Changes, Patch
+from ostler.views.diff.changes import Blob, Changes, Patch
 
 LONGEST_PATCH = 4 * 1024 * 1024
 _MOST_FILES = 10_000

@@ -21,8 +21,8 @@ from ostler.project.reviews.documents import (
     require_kept,
 )
 from ostler.project.reviews.files import LONGEST_TEXT
-from ostler.views.changes import ChangedFile, Changes
-from ostler.views.line_map import Hunk, LineMap
+from ostler.views.diff.changes import ChangedFile, Changes
+from ostler.views.diff.line_map import Hunk, LineMap
 
 _MODE = "100644"
 _NO_END = "\\ No newline at end of file\n"

@@ -23,7 +23,7 @@ from ostler.project.reviews.ends import CommitsGone
 from ostler.project.reviews.files import LONGEST_TEXT, is_markdown
 from ostler.project.reviews.texts import split_text
 from ostler.secrets.redact import redact_lines
-from ostler.views.changes import DocumentKind, DocumentVersion, DocumentView
+from ostler.views.diff.changes import DocumentKind, DocumentVersion, DocumentView
 
 _LOOKS_BINARY = 8000  # bytes that are searched for a zero byte, as git does
 

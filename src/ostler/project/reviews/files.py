@@ -16,8 +16,8 @@ from ostler.git.compare.deltas import (
     list_deltas,
 )
 from ostler.git.repository import Repository
-from ostler.views.changes import ChangedFile, FileKind, FileStatus
-from ostler.views.generated import ATTRIBUTES, is_generated, list_attribute_directories
+from ostler.views.diff.changes import ChangedFile, FileKind, FileStatus
+from ostler.views.diff.generated import ATTRIBUTES, is_generated, list_attribute_directories
 
 LONGEST_TEXT = 2 * 1024 * 1024
 """The limit of a text that is shown as a whole."""

@@ -19,7 +19,7 @@ from ostler.project.reviews.documents import find_judged_version, read_current, 
 from ostler.project.reviews.ends import CommitsGone, Ends, find_ends, reading
 from ostler.project.reviews.judged import Judged, find_judged
 from ostler.project.reviews.texts import read_texts
-from ostler.views.line_map import Hunk, LineMap
+from ostler.views.diff.line_map import Hunk, LineMap
 
 _ORDER: tuple[CommentState, ...] = (
     "unchanged",

@@ -63,7 +63,7 @@ def send_review(
     if new.verdict == "changes" and new.then:
         raise UsageError("work that is sent back is not published", "leave `then` out")
     # Few tasks have files that a person edits.
-    from ostler.project.tasks.edited_file import refuse_state_edit  # noqa: PLC0415
+    from ostler.project.tasks.files.edited_file import refuse_state_edit  # noqa: PLC0415
 
     refuse_state_edit(project, task, "approve" if new.verdict == "approve" else "reject")
     while True:

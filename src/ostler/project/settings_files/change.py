@@ -10,18 +10,18 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.clock import SystemClock
-from ostler.config.expect import describe_actual
+from ostler.config.checks.expect import describe_actual
+from ostler.config.checks.shape import Leaf, Map, Rows, Table, shape_of
 from ostler.config.keys import find_kind, parse_key, parse_value
 from ostler.config.load import Loaded, SettingsFile, list_files, load_settings
-from ostler.config.shape import Leaf, Map, Rows, Table, shape_of
 from ostler.config.show import UNSET, rows
 from ostler.config.source import DEFAULT, KeyPath, Source, format_key
 from ostler.config.toml.edit import CannotEdit, get_value, remove_value, set_value
 from ostler.errors import PreflightFailed, Problem, SettingsInvalid, UsageError
 from ostler.files.atomic import write_atomic
 from ostler.files.file_lock import hold_lock
-from ostler.project.current_attempt import find_current_attempt, require_person
 from ostler.project.inspection.inspect_project import inspect_settings
+from ostler.project.running.current_attempt import find_current_attempt, require_person
 from ostler.text import describe_os_error
 
 TABLE = "a table"

@@ -12,7 +12,7 @@ from ostler.config.settings import Settings
 from ostler.model.limits.limit import Limit, window_for, windows_for
 from ostler.model.limits.titles import account_id, label_of
 from ostler.model.limits.window import WindowUse
-from ostler.model.model_config import LOGIN_MARK, Login, ModelConfig, ModelPool
+from ostler.model.policy.model_config import LOGIN_MARK, Login, ModelConfig, ModelPool
 from ostler.store.accounts.sqlite import read_accounts
 from ostler.store.queries.past_attempts import History, PastAttempt
 from ostler.views.forecast.rates import Rate, learn_rates

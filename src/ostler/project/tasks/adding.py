@@ -7,7 +7,7 @@ import os
 import msgspec
 from msgspec.structs import replace
 
-from ostler.config.expect import explain_invalid
+from ostler.config.checks.expect import explain_invalid
 from ostler.config.load import load_settings
 from ostler.engine.core.rules import RULES
 from ostler.engine.records import create_task
@@ -23,7 +23,7 @@ from ostler.project.inspection.task import find_task_errors
 from ostler.project.inspection.unknown_task import find_removed_error, find_unknown_tasks
 from ostler.project.project import Project
 from ostler.project.proposals import check_proposal
-from ostler.project.tasks.documents import resolve_output
+from ostler.project.tasks.files.documents import resolve_output
 from ostler.project.tasks.planning import plan_task
 from ostler.project.tasks.title import normalize_title
 from ostler.secrets.redact import redact_struct

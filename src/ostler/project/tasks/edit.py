@@ -30,15 +30,15 @@ from ostler.project.decisions.status_words import reopen_command
 from ostler.project.inspection.refuse import refuse
 from ostler.project.inspection.task import find_task_errors
 from ostler.project.project import Project
-from ostler.project.tasks.edited_file import (
+from ostler.project.tasks.files.edited_file import (
     find_changed_fields,
     find_state_edit,
     name_task_file,
     read_changed_text,
     refuse_state_edit,
 )
+from ostler.project.tasks.lists.queue import find_moves
 from ostler.project.tasks.planning import plan_task
-from ostler.project.tasks.queue import find_moves
 from ostler.project.tasks.title import normalize_title
 from ostler.prompt.task_text import write_task
 from ostler.views.task import TaskView

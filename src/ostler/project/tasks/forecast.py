@@ -12,8 +12,8 @@ from ostler.errors import SettingsInvalid
 from ostler.model.ids import TaskId
 from ostler.model.task import Task
 from ostler.project.project import Project
-from ostler.project.tasks.status_filter import find_left
-from ostler.project.tasks.waiting import Queue, read_queue, to_waiting
+from ostler.project.tasks.lists.status_filter import find_left
+from ostler.project.tasks.lists.waiting import Queue, read_queue, to_waiting
 from ostler.store.queries.past_attempts import History
 from ostler.views.forecast.forecast import Forecast, WaitingTask, make_forecast
 from ostler.views.forecast.needs import LEAST_TASKS, Estimator, list_past_tasks

@@ -24,7 +24,7 @@ def plan_task(task: Task, loaded: Loaded, root: Path) -> Plan:
     """Return the plan of a new task, whose phases stay the same; raise UsageError for an invalid phase."""
     settings = loaded.settings
     if task.is_document:
-        from ostler.project.tasks.documents import plan_document  # noqa: PLC0415  (imported on use)
+        from ostler.project.tasks.files.documents import plan_document  # noqa: PLC0415  (imported on use)
 
         return plan_document(task, choose_gate(DOCUMENT_PHASE, task.weight, settings), root, settings)
     names = task.phases or settings.phases.plans.get(task.weight) or PHASES[task.weight]

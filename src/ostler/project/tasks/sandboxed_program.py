@@ -20,7 +20,7 @@ from ostler.executors.registry import ExecutorRegistry
 from ostler.model.call import AccessRefused, AgentEvent
 from ostler.model.command import Command, Launcher
 from ostler.model.ids import TaskId
-from ostler.model.sandbox import Refusal, SandboxRecord, describe_refusal, is_confined
+from ostler.model.policy.sandbox import Refusal, SandboxRecord, describe_refusal, is_confined
 from ostler.process.environment import build_child_environment
 from ostler.process.foreground import run_command_in_foreground
 from ostler.process.runner import DefaultCommandRunner

@@ -18,8 +18,8 @@ from ostler.model.ids import TaskId
 from ostler.model.state import State
 from ostler.model.status import TERMINAL, TaskStatus
 from ostler.project.cluster.commits import require_workspace
-from ostler.project.current_attempt import SHELL_VARIABLE
 from ostler.project.project import Project
+from ostler.project.running.current_attempt import SHELL_VARIABLE
 
 
 class TakenOver(Struct, frozen=True):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ostler.model.sandbox import Network
+from ostler.model.policy.sandbox import Network
 from ostler.sandbox.mounts import Mount
 from ostler.sandbox.network.policy import PROXY_PORT
 

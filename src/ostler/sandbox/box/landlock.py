@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.model.command import Command
-from ostler.model.sandbox import Network
+from ostler.model.policy.sandbox import Network
 from ostler.sandbox.box.attach import Attach, send_listener
 from ostler.sandbox.box.box import Box
 from ostler.sandbox.box.program_paths import list_program_paths

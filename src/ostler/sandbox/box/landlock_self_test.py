@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from ostler.model.command import Command
-from ostler.model.sandbox import Network
+from ostler.model.policy.sandbox import Network
 from ostler.process.tool import ToolTimeout, run_tool
 from ostler.sandbox.box.box import Box
 from ostler.sandbox.box.bubblewrap import find_interpreter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from typing import NamedTuple
 
-from ostler.model.sandbox import Network
+from ostler.model.policy.sandbox import Network
 from ostler.sandbox.box.bpf import (
     ALLOW,
     AND,

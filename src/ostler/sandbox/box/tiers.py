@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ostler.errors import Code, OstlerError
-from ostler.model.sandbox import Network, Tier
+from ostler.model.policy.sandbox import Network, Tier
 
 if TYPE_CHECKING:
     from ostler.sandbox.box.bubblewrap import Namespaces

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from ostler.config.host import format_authority
 from ostler.errors import OstlerError
-from ostler.model.sandbox import Refusal
+from ostler.model.policy.sandbox import Refusal
 from ostler.sandbox.network.answers import answer_error, answer_text
 from ostler.sandbox.network.connect import Connector, describe_failure
 from ostler.sandbox.network.exchange import (

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ostler.config import host
-from ostler.model.sandbox import Refusal
+from ostler.model.policy.sandbox import Refusal
 from ostler.model.usage import Usage
 
 PROXY_PORT = host.PROXY_PORT  # on 127.0.0.1 inside the sandbox, which has a network of its own

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ostler.model.sandbox import Refusal, describe_refusal
+from ostler.model.policy.sandbox import Refusal, describe_refusal
 from ostler.sandbox.network.policy import OnRefusal
 from ostler.sandbox.network.rules import Refused
 

@@ -14,7 +14,7 @@ from ostler.config.host import (
     parse_allowed_host,
     split_authority,
 )
-from ostler.model.sandbox import Refusal
+from ostler.model.policy.sandbox import Refusal
 from ostler.sandbox.network.addresses import classify
 from ostler.text import one_line
 

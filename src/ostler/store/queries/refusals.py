@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from ostler.model.sandbox import RefusalKind, RefusedAccess
+from ostler.model.policy.sandbox import RefusalKind, RefusedAccess
 
 SELECT_REFUSALS = """
     SELECT body FROM feed WHERE task = $1 AND seq IS NULL AND type = 'access_refused' ORDER BY position"""

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ostler.model.budget import count_affordable, is_waiting_for_budget
+from ostler.model.policy.budget import count_affordable, is_waiting_for_budget
 from ostler.model.task import FIRST_LATE_PRIORITY
 from ostler.views.forecast.needs import Need
 from ostler.views.forecast.rates import Rate

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ostler.views.attempt_log import LogEntry
+from ostler.views.agent_work.attempt_log import LogEntry
 
 _DECODE = msgspec.json.Decoder(dict[str, Any]).decode
 _TEXTS = ("text", "tool", "detail", "message", "code", "session_id")

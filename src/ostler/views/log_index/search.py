@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
+from ostler.views.agent_work.tool_verb import find_verb
 from ostler.views.log_index.blocks import Block, LogFile, LogScan, Place
 from ostler.views.log_index.entry import decode_line, visible_texts
-from ostler.views.tool_verb import find_verb
 
 SECONDS = 0.25  # of one page
 _BEFORE, _AFTER = 60, 120  # characters of an excerpt

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from ostler.prompt.question import find_question
 from ostler.text import first_line
-from ostler.views.attempt_log import LogEntry
-from ostler.views.edits import find_edits
+from ostler.views.agent_work.attempt_log import LogEntry
+from ostler.views.agent_work.edits import find_edits
 from ostler.views.log_index.blocks import LogFile, LogScan, Place
 from ostler.views.log_index.entry import decode_line
 

@@ -14,12 +14,12 @@ from msgspec import Struct
 from ostler.calls.models.slots import PoolStats
 from ostler.errors import Code, OstlerError
 from ostler.model.outcome import Outcome
-from ostler.project.active_runs import list_active_runs, register_run
 from ostler.project.ostler import Ostler
 from ostler.project.preflight import check_start, is_cluster
 from ostler.project.project import Project
 from ostler.project.registry.known_projects import KnownProject
-from ostler.project.worker import Worker
+from ostler.project.running.active_runs import list_active_runs, register_run
+from ostler.project.running.worker import Worker
 from ostler.web.address import PROJECT_PREFIX
 from ostler.web.keys import Keys
 from ostler.web.responses import record_bug

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from msgspec import structs
 
 from ostler.errors import OstlerError
-from ostler.model.needs import Need
+from ostler.model.policy.needs import Need
 from ostler.project.project import Project
-from ostler.project.tasks.inbox import InboxPage, read_inbox
+from ostler.project.tasks.lists.inbox import InboxPage, read_inbox
 from ostler.store.listing import InboxKey
-from ostler.views.inbox import InboxCounts, InboxItem
+from ostler.views.lists.inbox import InboxCounts, InboxItem
 from ostler.web.all_projects.host import ProjectHost
 from ostler.web.all_projects.hosted import HostedProject
 from ostler.web.all_projects.views import MergedInboxView, ProjectItem

@@ -8,8 +8,8 @@ from ostler import __version__
 from ostler.clock import format_rfc3339
 from ostler.errors import OstlerError
 from ostler.project.project import Project
-from ostler.project.tasks.task_list import read_counts
-from ostler.views.board import Counts
+from ostler.project.tasks.lists.task_list import read_counts
+from ostler.views.lists.board import Counts
 from ostler.web import session
 from ostler.web.all_projects.host import ProjectHost
 from ostler.web.all_projects.hosted import HostedProject

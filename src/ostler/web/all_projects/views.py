@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ostler.model.needs import Need
-from ostler.views.board import Counts
-from ostler.views.inbox import InboxCounts, InboxItem
+from ostler.model.policy.needs import Need
+from ostler.views.lists.board import Counts
+from ostler.views.lists.inbox import InboxCounts, InboxItem
 from ostler.web.all_projects.hosted import HostingState
 
 

@@ -25,9 +25,9 @@ from ostler.project.project import Project
 from ostler.project.reviews.ends import CommitsGone
 from ostler.project.tasks.changes import read_patch
 from ostler.secrets.redact import redact_bytes
-from ostler.views.attempt_log import LOG_SUFFIX, AttemptLogPage, read_log
+from ostler.views.agent_work.attempt_log import LOG_SUFFIX, AttemptLogPage, read_log
+from ostler.views.agent_work.tool_ends import tool_ends
 from ostler.views.timeline import Timeline, view_timeline
-from ostler.views.tool_ends import tool_ends
 from ostler.web.requests import FileQuery, LogQuery
 from ostler.web.responses import Attachment, RequestError, attach
 from ostler.web.route import Empty, RequestParts

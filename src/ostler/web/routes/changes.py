@@ -11,7 +11,7 @@ from ostler.project.reviews.changes import NotInChanges, read_changes_patch, vie
 from ostler.project.reviews.documents import NoDocument, require_path, view_document
 from ostler.project.reviews.ends import CommitsGone
 from ostler.project.reviews.images import UnknownImage, read_image
-from ostler.views.changes import Blob, Changes, DocumentView, Patch
+from ostler.views.diff.changes import Blob, Changes, DocumentView, Patch
 from ostler.web.requests import ChangesQuery, DocumentQuery, PatchQuery
 from ostler.web.responses import Attachment, Inline, RequestError, attach
 from ostler.web.route import Empty, RequestParts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from ostler.project.active_runs import list_active_runs
 from ostler.project.project import Project
+from ostler.project.running.active_runs import list_active_runs
 from ostler.project.tasks.forecast import forecast_queue
 from ostler.views.forecast.forecast import Forecast
 from ostler.web.route import Empty, RequestParts

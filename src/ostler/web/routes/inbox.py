@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ostler.model.needs import URGENT, Need
+from ostler.model.policy.needs import URGENT, Need
 from ostler.model.task import to_priority
 from ostler.project.project import Project
-from ostler.project.tasks.inbox import InboxFilter, read_inbox
+from ostler.project.tasks.lists.inbox import InboxFilter, read_inbox
 from ostler.store.listing import InboxKey, TaskFilter
-from ostler.views.board import statuses_of
-from ostler.views.inbox import InboxView
+from ostler.views.lists.board import statuses_of
+from ostler.views.lists.inbox import InboxView
 from ostler.web.cursors import read_cursor, write_cursor
 from ostler.web.requests import InboxQuery
 from ostler.web.route import Empty, RequestParts

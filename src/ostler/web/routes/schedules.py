@@ -8,8 +8,8 @@ from typing import Literal
 from msgspec import Struct
 
 from ostler.project.project import Project
-from ostler.project.scheduled_runs import find_schedule, list_schedules, start_now
-from ostler.views.schedules import SchedulesView
+from ostler.project.running.scheduled_runs import find_schedule, list_schedules, start_now
+from ostler.views.lists.schedules import SchedulesView
 from ostler.web.requests import Body, Line
 from ostler.web.responses import RequestError
 from ostler.web.route import Empty, RequestParts

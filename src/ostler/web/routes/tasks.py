@@ -20,11 +20,11 @@ from ostler.project.preflight import check_new
 from ostler.project.project import Project
 from ostler.project.tasks import edit
 from ostler.project.tasks.edit import TaskChanges
-from ostler.project.tasks.status_filter import parse_status
+from ostler.project.tasks.lists.status_filter import parse_status
+from ostler.project.tasks.lists.task_list import TaskQuery, read_page
 from ostler.project.tasks.submission import create_task
-from ostler.project.tasks.task_list import TaskQuery, read_page
 from ostler.store.listing import Cursor, Sort, is_valid_cursor
-from ostler.views.board import BoardRow, BoardView, statuses_of
+from ostler.views.lists.board import BoardRow, BoardView, statuses_of
 from ostler.views.task import TaskView
 from ostler.web.cursors import invalid_cursor, read_cursor, write_cursor
 from ostler.web.live_cost import price_live_tokens

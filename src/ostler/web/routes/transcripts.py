@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from ostler.model.ids import TaskId
 from ostler.project.artifacts.task_folder import LOGS, find_task_folder
 from ostler.project.project import Project
-from ostler.views.attempt_log import log_path
-from ostler.views.live_work import LiveWork, view_live_work
+from ostler.views.agent_work.attempt_log import log_path
+from ostler.views.agent_work.live_work import LiveWork, view_live_work
+from ostler.views.agent_work.transcript import list_transcripts
 from ostler.views.log_index.blocks import LogFile, Place
 from ostler.views.log_index.search import SearchPage, search_logs
 from ostler.views.log_index.steps import StepsPage, list_steps
-from ostler.views.transcript import list_transcripts
 from ostler.web.live_cost import find_live_model, price_live_tokens
 from ostler.web.requests import Position, Query
 from ostler.web.route import Empty, RequestParts

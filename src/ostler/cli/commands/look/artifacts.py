@@ -19,8 +19,8 @@ from ostler.project.artifacts.files import open_file
 from ostler.project.artifacts.task_folder import LOGS, find_file_folder, find_task_folder, list_task_files
 from ostler.project.decisions.dispose import describe_purged
 from ostler.project.project import Project
+from ostler.views.agent_work.tool_ends import tool_ends
 from ostler.views.timeline import Span, Timeline, view_timeline
-from ostler.views.tool_ends import tool_ends
 
 _COLOURS = {"succeeded": "green", "completed": "green", "failed": "red", "running": "blue"}
 

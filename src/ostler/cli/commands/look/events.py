@@ -9,8 +9,8 @@ import click
 
 from ostler.cli.commands.look.transcript_lines import TranscriptLines
 from ostler.cli.options import json_option, open_project
-from ostler.cli.terminal.event_line import format_event
 from ostler.cli.terminal.output import print_json
+from ostler.cli.terminal.run.event_line import format_event
 from ostler.cli.terminal.text import escape_controls, wrap_hanging
 from ostler.model.ids import TaskId
 from ostler.project.project import Project

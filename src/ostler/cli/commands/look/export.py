@@ -14,7 +14,7 @@ from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json
 from ostler.files.atomic import write_atomic
 from ostler.files.disk import to_disk_error
-from ostler.project.tasks.export import TaskRecord, export_lines, export_trajectory
+from ostler.project.tasks.files.export import TaskRecord, export_lines, export_trajectory
 
 Format = Literal["ndjson", "atif", "html"]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from ostler.cli.options import json_option, open_project
-from ostler.cli.terminal.bar import has_blocks
 from ostler.cli.terminal.limits_screen import Style, format_limits
 from ostler.cli.terminal.output import print_hint, print_json, print_text
+from ostler.cli.terminal.run.bar import has_blocks
 from ostler.cli.terminal.text import terminal_width, use_colour
 from ostler.config.find import find_root
 from ostler.project.limits import forget_account, read_limits, read_project_limits

@@ -27,8 +27,8 @@ from ostler.project.agents.stored_session import (
 from ostler.project.artifacts.task_folder import LOGS, find_task_folder
 from ostler.project.decisions.dispose import describe_purged
 from ostler.project.project import Project
-from ostler.views.attempt_log import log_path, read_log
-from ostler.views.transcript import Transcript, list_transcripts, read_from
+from ostler.views.agent_work.attempt_log import log_path, read_log
+from ostler.views.agent_work.transcript import Transcript, list_transcripts, read_from
 
 _POLL_SECONDS = 0.1
 

@@ -26,7 +26,7 @@ from ostler.cli.terminal.text import (
 )
 from ostler.errors import WarningCode
 from ostler.model.ids import TaskId
-from ostler.model.sandbox import describe_sandbox
+from ostler.model.policy.sandbox import describe_sandbox
 from ostler.model.status import TaskStatus
 from ostler.model.task import Task
 from ostler.model.usage import Usage

@@ -24,11 +24,11 @@ from ostler.cli.terminal.text import (
 from ostler.clock import format_local_time
 from ostler.model.status import EXECUTABLE, TaskStatus
 from ostler.model.task import PRIORITY_NAMES, to_priority
-from ostler.project.active_runs import ActiveRun, list_active_runs
 from ostler.project.limits import find_start_hold, read_limits
 from ostler.project.project import Project
+from ostler.project.running.active_runs import ActiveRun, list_active_runs
 from ostler.project.tasks.forecast import forecast_queue
-from ostler.project.tasks.status_filter import (
+from ostler.project.tasks.lists.status_filter import (
     StatusFilter,
     StatusFlag,
     StatusPage,

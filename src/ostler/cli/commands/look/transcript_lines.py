@@ -9,8 +9,8 @@ from ostler.clock import format_rfc3339
 from ostler.model.ids import TaskId
 from ostler.project.artifacts.task_folder import LOGS, find_task_folder
 from ostler.project.project import Project
-from ostler.views.attempt_log import log_path, read_log
-from ostler.views.transcript import list_transcripts
+from ostler.views.agent_work.attempt_log import log_path, read_log
+from ostler.views.agent_work.transcript import list_transcripts
 
 CHUNK_LENGTH = 4000  # characters of one line
 _Attempt = tuple[str, int]  # task, number

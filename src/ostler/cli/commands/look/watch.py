@@ -11,7 +11,7 @@ import click
 from ostler.cli.commands.look.status import read_status
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_json, print_text
-from ostler.cli.terminal.progress import can_draw
+from ostler.cli.terminal.run.progress import can_draw
 from ostler.cli.terminal.streams import ignore_closed_output
 
 

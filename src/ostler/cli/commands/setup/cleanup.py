@@ -9,7 +9,7 @@ import click
 from ostler.cli.commands.setup.worktree import print_pruned
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_json, print_text
-from ostler.project.active_runs import delete_ended_logs
+from ostler.project.running.active_runs import delete_ended_logs
 from ostler.project.tasks.worktrees import delete_merged_branches, prune_worktrees
 from ostler.sandbox.environments.cache import remove_unused_environments
 

@@ -20,7 +20,7 @@ from ostler.executors.protocol import Capabilities
 from ostler.files.layout import Layout
 from ostler.project.agents.executors import ExecutorStatus, list_executors, probe_executors
 from ostler.project.stores import find_store
-from ostler.views.last_call import describe_last_call, last_call_json
+from ostler.views.agent_work.last_call import describe_last_call, last_call_json
 
 _COLOURS = {HealthState.HEALTHY: "green", HealthState.NOT_FOUND: "dim"}
 

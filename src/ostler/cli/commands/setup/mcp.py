@@ -15,7 +15,7 @@ from ostler.cli.options import json_option
 from ostler.cli.terminal.output import print_hint
 from ostler.config.find import find_root
 from ostler.errors import UsageError
-from ostler.project.current_attempt import CurrentAttempt, find_current_attempt
+from ostler.project.running.current_attempt import CurrentAttempt, find_current_attempt
 
 
 @click.command("mcp")

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from ostler.calls.models.start_policy import stop_threshold
 from ostler.cli.options import json_option, open_for_reading
-from ostler.cli.terminal.bar import draw_bar, has_blocks
 from ostler.cli.terminal.output import print_hint, print_json, print_text
+from ostler.cli.terminal.run.bar import draw_bar, has_blocks
 from ostler.cli.terminal.text import display_width, format_table, format_timestamp, pad, to_one_line
 from ostler.clock import SystemClock, format_local_time
 from ostler.model.limits.limit import windows_for
 from ostler.model.limits.titles import format_share, label_of
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 from ostler.model.task import Task
 from ostler.project.agents.account_rotation import describe_rotation
 from ostler.project.agents.model_check import TIMEOUT_SECONDS, check_models
@@ -27,7 +27,7 @@ from ostler.project.agents.retry_budget import describe_retry_budget
 from ostler.project.preflight import check_executors
 from ostler.project.project import Project
 from ostler.store.accounts.sqlite import open_accounts
-from ostler.views.last_call import describe_last_call
+from ostler.views.agent_work.last_call import describe_last_call
 from ostler.views.limits import WindowView, view_limits
 from ostler.views.models import (
     ModelStatus,

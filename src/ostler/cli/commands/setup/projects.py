@@ -16,8 +16,8 @@ from ostler.clock import format_rfc3339
 from ostler.config.find import find_root
 from ostler.errors import UsageError
 from ostler.files.layout import Layout
-from ostler.project.active_runs import list_active_runs
 from ostler.project.registry.known_projects import KnownProject, KnownProjects
+from ostler.project.running.active_runs import list_active_runs
 
 
 @click.group("projects", invoke_without_command=True)

@@ -31,7 +31,7 @@ from ostler.model.call import (
     WarningRaised,
 )
 from ostler.model.fix import find_prerequisite
-from ostler.model.sandbox import describe_refusal
+from ostler.model.policy.sandbox import describe_refusal
 from ostler.model.task import Task
 from ostler.project.agents.agent_session import check_session, create_session, get_exit_code, send_prompt
 from ostler.project.agents.model_choice import choose_executor

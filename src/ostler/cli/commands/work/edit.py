@@ -21,7 +21,7 @@ from ostler.project.tasks.edit import (
     record_edit,
     record_file_edit,
 )
-from ostler.project.tasks.edited_file import find_changed_fields
+from ostler.project.tasks.files.edited_file import find_changed_fields
 from ostler.prompt.task_text import write_task
 from ostler.secrets.redact import redact_text
 from ostler.views.next_step import next_step

@@ -16,8 +16,8 @@ from ostler.errors import UsageError
 from ostler.model.notice import Notice, SourceUpdateFailed
 from ostler.project.project import Project
 from ostler.project.registry.known_projects import remember_project
-from ostler.project.tasks.imports import Imported, import_tasks
-from ostler.project.tasks.write_back import retry_source_updates
+from ostler.project.tasks.files.imports import Imported, import_tasks
+from ostler.project.tasks.files.write_back import retry_source_updates
 from ostler.sources.checklist_file import read_checklist
 from ostler.sources.found import FoundTask
 from ostler.sources.issues import list_issues, normalize_repository, remote_repository

@@ -13,7 +13,7 @@ from ostler.cli.terminal.output import print_hint, print_json
 from ostler.config.find import find_root
 from ostler.errors import UsageError
 from ostler.project.agents.inside_sandbox import find_inside_sandbox
-from ostler.project.current_attempt import CurrentAttempt, find_current_attempt
+from ostler.project.running.current_attempt import CurrentAttempt, find_current_attempt
 from ostler.prompt.report import STATUSES, parse_report
 
 

@@ -19,11 +19,11 @@ from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.signals import SignalHandler, stop_run
 from ostler.cli.task_input import read_task
 from ostler.cli.terminal.confinement import print_unconfined
-from ostler.cli.terminal.not_started import has_held
 from ostler.cli.terminal.output import print_hint, print_text
 from ostler.cli.terminal.problems import print_warnings
-from ostler.cli.terminal.progress import open_progress
-from ostler.cli.terminal.show_run import find_deferred, show_progress
+from ostler.cli.terminal.run.not_started import has_held
+from ostler.cli.terminal.run.progress import open_progress
+from ostler.cli.terminal.run.show_run import find_deferred, show_progress
 from ostler.cli.terminal.streams import ignore_closed_output
 from ostler.clock import SystemClock
 from ostler.errors import Code, OstlerError, UsageError
@@ -34,7 +34,6 @@ from ostler.model.task import WEIGHTS, Task, Weight
 from ostler.process.detached import keep_descriptor_private
 from ostler.process.forker_client import shared_forker
 from ostler.process.orphans import become_subreaper
-from ostler.project.active_runs import register_run
 from ostler.project.preflight import (
     check_ready,
     find_ready_tasks,
@@ -44,10 +43,11 @@ from ostler.project.preflight import (
 )
 from ostler.project.project import Project
 from ostler.project.registry.known_projects import remember_project
-from ostler.project.review_timeouts import apply_review_timeouts
+from ostler.project.running.active_runs import register_run
+from ostler.project.running.review_timeouts import apply_review_timeouts
 
 if TYPE_CHECKING:
-    from ostler.cli.terminal.stepper import Stepper
+    from ostler.cli.terminal.run.stepper import Stepper
 
 _TITLE_COLUMNS = 72
 
@@ -289,13 +289,13 @@ def _add_changed_files(project: Project, task: Task, base: str) -> tuple[str, Ta
 
 
 def _print_dry_run(project: Project, tasks: list[Task], as_json: bool) -> int:
-    from ostler.cli.terminal.dry_run import print_dry_runs  # noqa: PLC0415
+    from ostler.cli.terminal.run.dry_run import print_dry_runs  # noqa: PLC0415
 
     return print_dry_runs(project, tasks, as_json)
 
 
 def _make_stepper(as_json: bool, step: bool, breaks: tuple[str, ...]) -> Stepper:
-    from ostler.cli.terminal.stepper import make_stepper  # noqa: PLC0415
+    from ostler.cli.terminal.run.stepper import make_stepper  # noqa: PLC0415
 
     words = (*breaks, PROMPT) if step and breaks else breaks
     return make_stepper(as_json, [parse_breakpoint(text) for text in words])
@@ -381,7 +381,7 @@ async def run_tasks(
     if ostler.stop_reason:
         print_hint(ostler.stop_reason)
     if print_summary or as_json:
-        from ostler.cli.terminal.run_summary import print_run_summary  # noqa: PLC0415
+        from ostler.cli.terminal.run.run_summary import print_run_summary  # noqa: PLC0415
 
         print_run_summary(project, outcomes, as_json, ostler.not_started)
     if signals.exit_code and _is_interrupted(outcomes):

@@ -9,10 +9,10 @@ from functools import partial
 
 from ostler.cli.signals import SignalHandler, stop_run
 from ostler.cli.terminal.output import print_hint, print_json
-from ostler.cli.terminal.progress import open_progress
-from ostler.cli.terminal.run_summary import print_run_summary
-from ostler.cli.terminal.selected_progress import select_host, select_tasks, show_selected
-from ostler.cli.terminal.show_run import find_deferred, show_progress
+from ostler.cli.terminal.run.progress import open_progress
+from ostler.cli.terminal.run.run_summary import print_run_summary
+from ostler.cli.terminal.run.selected_progress import select_host, select_tasks, show_selected
+from ostler.cli.terminal.run.show_run import find_deferred, show_progress
 from ostler.cli.terminal.streams import ignore_closed_output
 from ostler.errors import OstlerError, UsageError
 from ostler.model.ids import TaskId

@@ -17,19 +17,19 @@ from ostler.cli.signals import SignalHandler, stop_run
 from ostler.cli.terminal.confinement import print_unconfined
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.problems import print_warnings
-from ostler.cli.terminal.progress import open_progress
-from ostler.cli.terminal.show_run import show_progress
+from ostler.cli.terminal.run.progress import open_progress
+from ostler.cli.terminal.run.show_run import show_progress
 from ostler.cli.terminal.streams import ignore_closed_output
 from ostler.errors import UsageError
 from ostler.files.user_state import require_user_state
 from ostler.model.outcome import Outcome
 from ostler.process.orphans import become_subreaper
-from ostler.project.active_runs import register_run
 from ostler.project.ostler import Ostler
 from ostler.project.preflight import check_start, is_cluster
 from ostler.project.project import Project
 from ostler.project.registry.known_projects import KnownProjects, remember_project
-from ostler.project.worker import Worker
+from ostler.project.running.active_runs import register_run
+from ostler.project.running.worker import Worker
 from ostler.text import describe_os_error
 from ostler.web.address import address_file, find_user_address_file, listen, request_one_time_url
 from ostler.web.server import WebServer

@@ -7,7 +7,7 @@ import msgspec
 
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json
-from ostler.config.expect import describe_expected, explain_invalid, nearest
+from ostler.config.checks.expect import describe_expected, explain_invalid, nearest
 from ostler.errors import UsageError
 from ostler.model.ids import TaskId
 from ostler.model.task import Task

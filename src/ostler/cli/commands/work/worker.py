@@ -12,26 +12,26 @@ import click
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.signals import SignalHandler, stop_run
 from ostler.cli.terminal.confinement import print_unconfined
-from ostler.cli.terminal.not_started import has_held
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.problems import print_warnings
-from ostler.cli.terminal.progress import open_progress
-from ostler.cli.terminal.run_summary import print_run_summary
-from ostler.cli.terminal.show_run import show_progress
+from ostler.cli.terminal.run.not_started import has_held
+from ostler.cli.terminal.run.progress import open_progress
+from ostler.cli.terminal.run.run_summary import print_run_summary
+from ostler.cli.terminal.run.show_run import show_progress
 from ostler.cli.terminal.streams import ignore_closed_output
 from ostler.cli.terminal.text import format_table, format_timestamp
 from ostler.clock import format_local_time
 from ostler.errors import UsageError
 from ostler.model.outcome import combine_exit_codes, combine_with_holds, combine_with_refusal
 from ostler.process.orphans import become_subreaper
-from ostler.project.active_runs import register_run
 from ostler.project.ostler import Ostler
 from ostler.project.preflight import check_start, is_cluster
 from ostler.project.project import Project
 from ostler.project.registry.known_projects import remember_project
-from ostler.project.scheduled_runs import list_schedules
-from ostler.project.schedules import Scheduler
-from ostler.project.worker import Worker
+from ostler.project.running.active_runs import register_run
+from ostler.project.running.scheduled_runs import list_schedules
+from ostler.project.running.schedules import Scheduler
+from ostler.project.running.worker import Worker
 
 
 @click.command("worker")

@@ -10,7 +10,7 @@ from ostler.calls.call import AgentCaller
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.executors.protocol import Executor
 from ostler.model.ids import TaskId
-from ostler.model.model_config import ModelConfig
+from ostler.model.policy.model_config import ModelConfig
 
 
 def make_caller(context: TaskContext, services: StepServices) -> AgentCaller:

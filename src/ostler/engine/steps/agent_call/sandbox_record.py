@@ -13,7 +13,7 @@ from ostler.engine.steps.services import StepServices
 from ostler.errors import WarningCode
 from ostler.model.event import CallEnded
 from ostler.model.ids import TaskId
-from ostler.model.sandbox import RefusalKind, RefusedAccess
+from ostler.model.policy.sandbox import RefusalKind, RefusedAccess
 from ostler.model.warning import MAX_NAMES, WarningDetail
 from ostler.prompt.report import StateFileReport, parse_report
 from ostler.store.journal import FEED_LIMIT

@@ -8,7 +8,7 @@ from msgspec.structs import asdict, replace
 from ostler.config.settings import Settings
 from ostler.engine.core.verdicts import has_live_rules
 from ostler.model.plan import NO_GATE, Gate, GateType, Plan
-from ostler.model.protection import MERGE, Check, Protection, add_planned_gates, use_current_workspace
+from ostler.model.policy.protection import MERGE, Check, Protection, add_planned_gates, use_current_workspace
 from ostler.model.state import State
 from ostler.model.task import Task, Weight
 

@@ -21,7 +21,7 @@ from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure,
 from ostler.errors import WarningCode
 from ostler.model.command import Exit, StopReason
 from ostler.model.plan import MERGE
-from ostler.model.sandbox import describe_refusal
+from ostler.model.policy.sandbox import describe_refusal
 from ostler.model.state import GateCheck, GateObstacle
 from ostler.model.warning import WarningDetail
 from ostler.store.gate_controls import GateControl

@@ -33,7 +33,7 @@ from ostler.git.repository import Repository
 from ostler.git.run.command import query_git
 from ostler.git.worktree.work_trees import borrow_objects_from, list_alternates, list_work_trees
 from ostler.model.command import Exit
-from ostler.model.sandbox import Refusal, SandboxRecord
+from ostler.model.policy.sandbox import Refusal, SandboxRecord
 from ostler.sandbox.bubblewrap import wrap_with_bubblewrap
 from ostler.sandbox.checkout import Checkout
 from ostler.sandbox.choice import Choice, choose_isolation

@@ -13,7 +13,7 @@ from ostler.engine.steps.protection import find_protection
 from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.model.event import GateDecided
 from ostler.model.plan import Gate
-from ostler.model.protection import MERGE, Protection, combine_gates
+from ostler.model.policy.protection import MERGE, Protection, combine_gates
 from ostler.model.state import Stage
 
 _SKIPPED_LATER = "its work is committed with a later phase; the gate checks the final commit"

@@ -11,7 +11,7 @@ from ostler.config.settings import QualityCheck
 from ostler.engine.core.step import CheckGate
 from ostler.engine.steps.gates.result import GateResult, gate_log_path
 from ostler.engine.steps.services import StepServices, TaskContext
-from ostler.model.protection import Check
+from ostler.model.policy.protection import Check
 from ostler.model.state import State
 
 _C = TypeVar("_C", QualityCheck, Check)

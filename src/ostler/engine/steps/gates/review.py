@@ -29,8 +29,8 @@ from ostler.engine.steps.workspaces.worktree import working_directory
 from ostler.errors import Code, needs_account_fix
 from ostler.git.commit.diff import diff_commits, read_diff_stat
 from ostler.model.attempt import Attempt
-from ostler.model.budget import find_task_budget
 from ostler.model.event import TaskDeferred, TaskHeld, TaskPaused
+from ostler.model.policy.budget import find_task_budget
 from ostler.model.task import REVIEWER
 from ostler.prompt.role import find_agent, load_prompt
 from ostler.skills.content import load_skill_content

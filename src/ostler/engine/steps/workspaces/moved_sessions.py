@@ -17,7 +17,7 @@ from ostler.files.layout import Layout
 from ostler.model.attempt import Attempt
 from ostler.model.event import TaskClaimed
 from ostler.model.ids import TaskId
-from ostler.model.sandbox import is_confined
+from ostler.model.policy.sandbox import is_confined
 from ostler.model.state import State
 
 if TYPE_CHECKING:

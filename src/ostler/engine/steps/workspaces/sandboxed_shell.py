@@ -14,7 +14,7 @@ from ostler.engine.steps.services import StepServices, TaskContext, run_in_threa
 from ostler.engine.steps.workspaces.shell import ShellCommand, build_shell_environment, read_end, run_shell
 from ostler.model.command import Exit
 from ostler.model.notice import AccessRefusedNotice
-from ostler.model.sandbox import Refusal, SandboxRecord, Tier, describe_refusal
+from ostler.model.policy.sandbox import Refusal, SandboxRecord, Tier, describe_refusal
 from ostler.sandbox.box.tiers import choose_tier
 from ostler.sandbox.launch import Launch
 

@@ -20,7 +20,7 @@ from ostler.git.worktree.registration import WorktreeState, inspect_worktree, is
 from ostler.git.worktree.trash import empty_trash_later, erase
 from ostler.git.worktree.worktree_pool import find_pool, tidy_pool_later
 from ostler.model.event import TaskStarted, WorkspaceReleased
-from ostler.model.remote import Remote
+from ostler.model.policy.remote import Remote
 from ostler.model.state import State
 from ostler.model.status import TaskStatus
 

@@ -1,4 +1,4 @@
-/** What the sandbox refused, as text (as describe_refusal of model/sandbox.py). */
+/** What the sandbox refused, as text (as describe_refusal of model/policy/sandbox.py). */
 
 const WHAT = { network: "a connection to", file: "access to", push: "a push to" };
 

@@ -8,7 +8,7 @@ import click
 
 from ostler.cli.terminal.output import print_json, print_text
 from ostler.cli.terminal.text import format_table
-from ostler.config.expect import nearest
+from ostler.config.checks.expect import nearest
 from ostler.errors import UsageError
 
 list_option = click.option("--list", "listing", is_flag=True, help="List the names that it takes.")

@@ -1,0 +1,1 @@
+"""The rules that values of settings must meet."""

@@ -1,0 +1,1 @@
+"""Which values of settings are secret."""

@@ -1,0 +1,1 @@
+"""What runs while a run, a worker or a server is active."""

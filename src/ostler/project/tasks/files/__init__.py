@@ -1,0 +1,1 @@
+"""Tasks as files, and the files of tasks."""

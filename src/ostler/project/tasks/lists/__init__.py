@@ -1,0 +1,1 @@
+"""Lists of tasks and their order."""

@@ -1,0 +1,1 @@
+"""The changes of a task and their lines."""

@@ -1,0 +1,1 @@
+"""What lists of tasks show."""
