@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+import textwrap
 import typing
 from types import ModuleType
 
@@ -67,12 +69,25 @@ def _entry(module: ModuleType, name: str) -> str:
 
 def _fields(struct: type[msgspec.Struct]) -> list[str]:
     rows: list[str] = []
+    annotations = _read_annotations(struct)
     for field in msgspec.structs.fields(struct):
-        annotation = inspect.get_annotations(struct).get(field.name, field.type)
+        annotation = annotations[field.name]
         known = field.default is not msgspec.NODEFAULT
         default = "required" if field.required else f"`{field.default!r}`" if known else ""
-        rows.append(f"| `{field.name}` | `{str(annotation).replace('|', chr(92) + '|')}` | {default} |")
+        rows.append(f"| `{field.name}` | `{annotation.replace('|', chr(92) + '|')}` | {default} |")
     return rows
+
+
+def _read_annotations(struct: type[msgspec.Struct]) -> dict[str, str]:
+    """Return the annotations as they are written; a value is shown with its modules and constraints."""
+    found: dict[str, str] = {}
+    for one in reversed(struct.__mro__):
+        if one.__module__.startswith("ostler."):
+            (parsed,) = ast.parse(textwrap.dedent(inspect.getsource(one))).body
+            assert isinstance(parsed, ast.ClassDef)
+            annotated = (line for line in parsed.body if isinstance(line, ast.AnnAssign))
+            found |= {ast.unparse(line.target): ast.unparse(line.annotation) for line in annotated}
+    return found
 
 
 def _signature(function: typing.Any) -> str:
