@@ -77,6 +77,7 @@ class Job:
         return text
 
 
+@pytest.mark.full
 @pytest.mark.one_machine("the job of the recipe runs the tasks itself")
 def test_an_issue_becomes_a_pull_request_and_gets_one_comment(
     home: WorkflowWorld, github: FakeGitHub

@@ -126,6 +126,7 @@ def test_a_task_before_it_that_was_cancelled_blocks_it_in_the_next_run(chosen: W
     assert statuses(chosen) == {first: "cancelled", second: "completed"}
 
 
+@pytest.mark.full
 def test_two_runs_record_a_block_once(chosen: World) -> None:
     """The first run records it; the other one reads it."""
     first = good(chosen, "First")
@@ -188,6 +189,7 @@ def test_a_task_is_not_begun_before_its_time(chosen: World) -> None:
     assert "invalid --not-before" in chosen.ostler("new", "When", "--not-before", "soon", code=2).stderr
 
 
+@pytest.mark.full
 def test_a_task_that_is_retried_during_the_run_takes_those_after_it_along(world: World) -> None:
     """The run that recorded the block removes it."""
     mended, over = world.root.parent / "mended", world.root.parent / "over"

@@ -214,6 +214,7 @@ def test_a_task_in_use_is_neither_removed_nor_purged(world: World) -> None:
     run.wait(20)
 
 
+@pytest.mark.full
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("step", STEPS)
 def test_a_killed_purge_is_completed_by_the_next(world: World, step: str) -> None:

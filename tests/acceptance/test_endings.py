@@ -94,6 +94,7 @@ def end_badly(world: World, verb: str) -> str:
     return task
 
 
+@pytest.mark.full
 def test_a_run_takes_a_task_again_that_is_retried_meanwhile(world: World) -> None:
     """The decision is recorded from outside; the running run acts on it."""
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"

@@ -34,6 +34,7 @@ def note_use(world: World, used: float) -> None:
         ledger.note_windows([WindowUse(use.window, reported, time.time(), use.label)])
 
 
+@pytest.mark.full
 def test_three_past_tasks_are_enough(world: World) -> None:
     """With fewer the screen has no forecast; then it shows the window, the end, the cost and the basis."""
     world.environ["OSTLER_RUN__JOBS"] = "1"
@@ -72,6 +73,7 @@ def test_an_attempt_records_its_windows(world: World) -> None:
     assert (window["name"], window["first"], window["last"], window["reports"]) == ("five_hour", 0.0, 0.1, 2)
 
 
+@pytest.mark.full
 def test_the_budget_of_the_day_ends_first(world: World) -> None:
     """The line names the budget instead of the window.
 

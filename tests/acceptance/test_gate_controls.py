@@ -79,6 +79,7 @@ def test_accepting_is_refused_inside_a_task_and_for_unknown_gates(world: World) 
     assert world.json("gates")["gates"][0]["accepted_by"] is None
 
 
+@pytest.mark.full
 def test_weakened_tests_wait_for_a_person(world: World) -> None:
     """The message names the missing test; a person approves it."""
     weaken_tests(world)

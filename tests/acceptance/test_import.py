@@ -146,6 +146,7 @@ def test_issues_by_label_are_reported_once(world: World, github: FakeGitHub) -> 
     assert imported(world, "--github", "ready", "--repo", "github.localhost/Acme/App") == []
 
 
+@pytest.mark.full
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("fault", ["server_error", "rate_limited", "lost_answer", "hang_up"])
 def test_a_comment_that_failed_is_written_by_the_next_import(

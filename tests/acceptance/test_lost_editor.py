@@ -99,6 +99,7 @@ def test_an_editor_that_cannot_be_started(world: World, command: str) -> None:
     assert f"set EDITOR to an installed editor; your text is kept: ostler {command} {task}" in printed
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", COMMANDS)
 def test_one_editor_at_a_time(world: World, command: str) -> None:
     """A second one is refused, and the first one continues."""

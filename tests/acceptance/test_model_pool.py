@@ -18,6 +18,7 @@ LIMIT = {"fault": "api_error", "error": 429, "error_message": "try again in 10 m
 QUOTA = "you have hit your usage limit, try again in 2 hours"
 
 
+@pytest.mark.full
 def test_four_models_and_the_last_one_is_good(world: World) -> None:
     """529s and crashes are retried, a quota leads to the fallback at once; the number of calls is exact."""
     write_models(world, SONNET, GPT, FLASH, OPUS, more=PRIORITY)
@@ -54,6 +55,7 @@ def test_each_attempt_is_shown_with_its_model(world: World) -> None:
     assert "claude model-of-sonnet  " in shown and "claude model-of-opus  " in shown
 
 
+@pytest.mark.full
 def test_no_call_is_made_that_the_bound_does_not_allow(world: World) -> None:
     """models x (1 + max_retries): that many calls, and the message has the number."""
     write_models(world, SONNET, GPT, FLASH, OPUS, more=PRIORITY)

@@ -15,6 +15,7 @@ from world import KILL, wait_until
 STEPS = 6
 
 
+@pytest.mark.full
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("limit", [1, 2])
 def test_two_runs_together_keep_to_the_limit(tmp_path: Path, limit: int) -> None:

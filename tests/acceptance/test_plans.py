@@ -144,6 +144,7 @@ def test_a_gate_that_could_not_run_is_asked_again(world: WorkflowWorld) -> None:
     assert len(world.started()) == 2
 
 
+@pytest.mark.full
 def test_the_same_failure_three_times_is_stuck(world: WorkflowWorld) -> None:
     """C102: retries are left, but nothing changes; it stops, exit 4, with this reason."""
     world.environ["OSTLER_PHASES__MAX_PHASE_RETRIES"] = "5"
@@ -194,6 +195,7 @@ def test_ctrl_c_keeps_the_work_in_a_commit(world: WorkflowWorld) -> None:
     assert [attempt["resumed"] for attempt in shown["attempts"]] == [False, True, False]
 
 
+@pytest.mark.full
 def test_ctrl_c_while_a_gate_runs(world: WorkflowWorld) -> None:
     """Nothing of the gate is left; the next run checks it again on the same commit, without an agent."""
     seen = world.root.parent / "seen"
@@ -227,6 +229,7 @@ def test_a_phase_that_breaks_what_a_gate_passed_is_not_the_end(world: WorkflowWo
     assert asked[1] == world.commits(task)[2][0]  # the commit of docs
 
 
+@pytest.mark.full
 def test_a_task_that_used_all_its_steps_is_paused(world: WorkflowWorld) -> None:
     """C111: `max_steps` counts over phases and retries; `resume` allows the same number again."""
     world.behave(**NEVER_MENDS, plan=[{"script": f"echo 'n = {n}' >> calc.py"} for n in range(9)])

@@ -87,6 +87,7 @@ def test_the_prompt_has_what_plugins_can_do(world: World) -> None:
     assert prompt.read_text().endswith("# Plugin Capabilities\n\nA plugin keeps notes of this call.\n")
 
 
+@pytest.mark.full
 def test_a_broken_plugin_is_switched_off_and_the_work_goes_on(world: World) -> None:
     """The task completes, the other plugin receives everything, and one sentence reports it."""
     load(world, "Broken", "Note")

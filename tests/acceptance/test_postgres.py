@@ -33,6 +33,7 @@ def own_server() -> Iterator[PostgresServer]:
     server.close()
 
 
+@pytest.mark.full
 def test_a_project_begins_on_a_server(world: World, postgres_server: PostgresServer) -> None:
     """Only `init` or `new` creates it; then every command works, and the state directory has no journal."""
     schema = use_server(world, postgres_server)
@@ -106,6 +107,7 @@ def test_one_machine_runs_the_tasks(world: World, postgres_server: PostgresServe
         other.close()
 
 
+@pytest.mark.full
 def test_a_project_moves_to_a_server(world: World, postgres_server: PostgresServer) -> None:
     """`store copy` brings its tasks along, once; nothing can be added to the file in the meantime."""
     first = world.new("First")
@@ -142,6 +144,7 @@ def test_a_copy_counts_what_other_machines_cannot_continue(
     assert "1 task has begun, with commits on this machine only" in done.stderr
 
 
+@pytest.mark.full
 def test_a_copy_waits_for_no_run(world: World, postgres_server: PostgresServer) -> None:
     """It is refused while a worker has the journal open, also an idle one."""
     task = world.new("First")
@@ -195,6 +198,7 @@ def test_a_machine_that_ran_nothing_yet(world: World, postgres_server: PostgresS
         other.close()
 
 
+@pytest.mark.full
 def test_a_running_task_on_another_machine(world: World, postgres_server: PostgresServer) -> None:
     """Another machine does not say that its run died, and can end its attempt; after a take-over it does."""
     use_server(world, postgres_server)

@@ -84,6 +84,7 @@ def test_commands_that_change_something_are_refused(world: World) -> None:
     assert [one["id"] for one in world.json("status")["tasks"]] == [task]
 
 
+@pytest.mark.full
 def test_commands_that_read_are_allowed(world: World) -> None:
     """An agent can look at its task."""
     _, results = run_inside(world, *ALLOWED)
@@ -114,6 +115,7 @@ def test_a_new_task_is_a_proposal(world: World) -> None:
     assert other_than(world, task)["status"] == "completed"
 
 
+@pytest.mark.full
 def test_a_rejected_proposal_is_cancelled(world: World) -> None:
     """`reject` ends it at once, with the reason; `retry` is a person's decision to start it after all."""
     task, _ = run_inside(world, "new 'Fix the other bug'")
@@ -132,6 +134,7 @@ def test_a_setting_accepts_proposals_but_not_a_variable_of_the_agent(world: Worl
     assert other_than(world, task)["status"] == "needs_review"
 
 
+@pytest.mark.full
 def test_accepted_proposals_run_and_cannot_propose_more(world: World) -> None:
     """With run.accept_proposals they run; one that a proposal proposes is refused by the depth limit."""
     (world.root / "ostler.toml").write_text("[run]\naccept_proposals = true\n")
@@ -144,6 +147,7 @@ def test_accepted_proposals_run_and_cannot_propose_more(world: World) -> None:
     assert "run.max_proposal_depth is 1" in results.read_text()
 
 
+@pytest.mark.full
 def test_the_number_of_proposals_is_limited(world: World) -> None:
     """The third of two is refused."""
     (world.root / "ostler.toml").write_text("[run]\nmax_proposals = 2\n")

@@ -83,6 +83,7 @@ def test_the_worker_continues_by_itself(world: World, fault: dict[str, object]) 
     assert not [event for event in world.events() if event["type"] == "task_failed"]
 
 
+@pytest.mark.full
 @pytest.mark.one_machine("in a cluster a run ends when its tasks are deferred, and the workers continue them")
 @pytest.mark.parametrize("fault", [NETWORK_GONE, BUSY], ids=["network", "529"])
 @pytest.mark.sampled(1)
@@ -126,6 +127,7 @@ def test_a_refused_login_beside_an_overloaded_model(world: World) -> None:
     assert len(world.started()) == 2 and "not started" not in done.stderr
 
 
+@pytest.mark.full
 def test_provider_failures_do_not_lead_to_quarantine(world: World) -> None:
     """A model whose every answer breaks with 400 fails the task each time, but never quarantines it."""
     world.behave(fault="api_error", error=400)
@@ -180,6 +182,7 @@ def test_round_robin_continues_in_the_next_run(world: World) -> None:
     assert called(world) == ["claude model-of-a", "claude model-of-b", "claude model-of-c"]
 
 
+@pytest.mark.full
 def test_the_last_calls_are_shown(world: World) -> None:
     """`models`, `executors` and `doctor` show what the last call returned, and a check ends the outage."""
     write_models(world, SONNET, more=QUICK)

@@ -113,6 +113,7 @@ def test_without_gates_nothing_is_asked(tmp_path: Path, github: FakeGitHub) -> N
     world.close()
 
 
+@pytest.mark.full
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("profile", ["auto", "strict"])
 def test_a_persons_yes_and_a_rebase(tmp_path: Path, github: FakeGitHub, profile: str) -> None:
@@ -132,6 +133,7 @@ def test_a_persons_yes_and_a_rebase(tmp_path: Path, github: FakeGitHub, profile:
     world.close()
 
 
+@pytest.mark.full
 def test_what_a_person_changed_by_hand_is_looked_at(tmp_path: Path, github: FakeGitHub) -> None:
     """A commit on the branch that is not the task's is checked by the gates, and shown to the person."""
     world = make(tmp_path, github, ASKS)
@@ -203,6 +205,7 @@ def test_marks_that_an_agent_left_are_not_published(tmp_path: Path, github: Fake
     world.close()
 
 
+@pytest.mark.full
 def test_a_secret_stays_here(tmp_path: Path, github: FakeGitHub) -> None:
     """It is not pushed, its place is named without its text; after a correction the work is published."""
     world = make(tmp_path, github, files={"calc.py": RIGHT, "deploy.sh": f"#!/bin/sh\nlogin {TOKEN}\n"})
@@ -222,6 +225,7 @@ def test_a_secret_stays_here(tmp_path: Path, github: FakeGitHub) -> None:
     world.close()
 
 
+@pytest.mark.full
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", ["setting", "line"])
 def test_a_secret_that_is_none_may_pass(tmp_path: Path, github: FakeGitHub, how: str) -> None:
@@ -266,6 +270,7 @@ def test_what_is_published_was_judged_after_the_last_change(tmp_path: Path, gith
     world.close()
 
 
+@pytest.mark.full
 def test_an_address_that_changed_since_does_not_count(tmp_path: Path, github: FakeGitHub) -> None:
     """S7: if an agent changes the remote's address nothing is pushed there, and it is reported."""
     elsewhere = tmp_path / "elsewhere.git"

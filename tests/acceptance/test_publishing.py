@@ -51,6 +51,7 @@ def test_a_github_that_refuses_is_asked_again(world: WorkflowWorld, github: Fake
     assert len(world.commits(task)) == 2
 
 
+@pytest.mark.full
 def test_a_conflict_waits_for_a_person(world: WorkflowWorld, github: FakeGitHub) -> None:
     """Blocked with the file's name, nothing published; solved in the worktree and resumed it continues."""
     others_push(world, "calc.py", "def add(a, b):\n    return sum((a, b))\n")
@@ -72,6 +73,7 @@ def test_a_conflict_waits_for_a_person(world: WorkflowWorld, github: FakeGitHub)
     assert len(world.started()) == 2
 
 
+@pytest.mark.full
 def test_the_branch_is_rebased_on_a_target_that_moved(world: WorkflowWorld, github: FakeGitHub) -> None:
     """Rebased at the end: the pull request is on top of the others' work, the record has its new commit."""
     others_push(world, "other.txt", "theirs\n")

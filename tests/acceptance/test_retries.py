@@ -76,6 +76,7 @@ def test_the_repeats_of_an_hour_are_counted_over_all_runs(world: World) -> None:
     assert world.show(third)["code"] == "AGENT_FAILED"
 
 
+@pytest.mark.full
 @pytest.mark.one_machine(
     "in a cluster the clock of PostgreSQL counts, and this test moves that of the machine"
 )

@@ -208,6 +208,7 @@ def test_comments_that_are_saved_after_a_form_was_written_stay(world: World) -> 
     assert saved == ["Deleted in the form.", "From the browser."]
 
 
+@pytest.mark.full
 @SENT_BACK
 def test_options_for_scripts(world: World) -> None:
     """Comments without an editor; a form from a file; each mistake has one sentence."""

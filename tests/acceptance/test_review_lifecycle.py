@@ -62,6 +62,7 @@ def test_a_killed_purge_of_reviews_is_completed(world: World) -> None:
     assert count_rows(world) == dict.fromkeys(TABLES, 0)
 
 
+@pytest.mark.full
 def test_an_archived_task_keeps_its_review(world: World) -> None:
     """It can be read, and sending it back lists the task again."""
     task = new_reviewed(world)
@@ -76,6 +77,7 @@ def test_an_archived_task_keeps_its_review(world: World) -> None:
     assert list_texts(world, task)[2] == ["Comment c2."]
 
 
+@pytest.mark.full
 @BACKUP
 def test_reviews_are_in_a_backup(world: World, tmp_path: Path) -> None:
     """With drafts and marks; a review that was sent after the backup is added from its file."""
@@ -126,6 +128,7 @@ def test_the_round_after_a_lost_review_is_the_next_one(world: World) -> None:
     assert (len(shown.reviews), shown.round) == (1, 3)
 
 
+@pytest.mark.full
 @pytest.mark.one_machine("in a cluster the journal is on a server")
 def test_a_project_moves_to_a_server_with_its_reviews(world: World, postgres_server: PostgresServer) -> None:
     """`store copy` brings drafts, reviews and marks along; the review goes on there."""

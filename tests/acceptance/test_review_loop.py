@@ -147,6 +147,7 @@ def test_a_crash_after_the_rejection_changes_nothing(point: str, world: World) -
     assert "Use oil, not paint." in prompt_of(world, task, calls[-1])
 
 
+@pytest.mark.full
 def test_a_rewind_starts_a_new_session(world: World) -> None:
     """The work was discarded: the session that has it is not continued, now or after a rejection."""
     behave(world)

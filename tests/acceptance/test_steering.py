@@ -96,6 +96,7 @@ def test_a_message_stops_the_agent_which_continues_its_session_with_it(world: Wo
     assert ["Greet in French, too." in prompt for prompt in prompts(world, task)] == [False, True]
 
 
+@pytest.mark.full
 def test_a_paused_task_is_not_taken_and_a_run_goes_on_with_it_when_it_is_resumed(world: World) -> None:
     """The same run, which meanwhile has another task."""
     over = world.root.parent / "over"
@@ -132,6 +133,7 @@ def test_an_answer_reaches_the_agent_that_asked(world: World) -> None:
     assert shown["attempts"][0]["session_id"] == shown["attempts"][1]["session_id"]
 
 
+@pytest.mark.full
 def test_more_iterations_are_given_by_resume(world: World) -> None:
     """At the limit the task waits, exit 5; resumed it has as many again, each with the text."""
     world.behave(plan=[*[{"fault": "no_mark", "edits": {}}] * 6, "ok"])

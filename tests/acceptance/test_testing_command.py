@@ -246,6 +246,7 @@ def test_a_wrong_turn_of_a_script(world: World, turn: str, expected: str) -> Non
     assert expected in world.ostler("testing", "serve-model", "--script", "bad.yaml", code=2).stderr
 
 
+@pytest.mark.full
 @AFTER_DASHES
 def test_without_a_script_a_review_approves(world: World) -> None:
     """A pipeline with an AI review completes, as every other task does."""

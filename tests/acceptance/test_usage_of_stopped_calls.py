@@ -36,6 +36,7 @@ def test_the_first_attempt_of_a_stopped_call_is_paid_for(world: World, number: i
     assert shown["cost_usd"] == pytest.approx(sum(costs)) and shown["cost_usd"] > 0
 
 
+@pytest.mark.full
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [INTERRUPT, KILL])
 def test_a_stopped_reviewer_is_paid_for(world: World, number: int) -> None:

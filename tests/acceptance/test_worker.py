@@ -81,6 +81,7 @@ def test_stopped_at_work_it_keeps_all(world: World) -> None:
     assert world.show(task)["status"] == "pending"
 
 
+@pytest.mark.full
 def test_two_workers_begin_each_time_once(world: World) -> None:
     """kill -9 of one of them in between changes nothing."""
     put(world, ".agents/tasks/tidy.md", EVERY_MINUTE)
@@ -104,6 +105,7 @@ def test_a_pipeline_on_schedule(tmp_path: Path) -> None:
     world.close()
 
 
+@pytest.mark.full
 def test_the_schedules_at_a_glance(world: World) -> None:
     """Each with its next time, local and short; --json has it in UTC."""
     world.ostler("init")

@@ -110,7 +110,6 @@ def test_a_second_decision_sends_the_first_one_and_leaving_sends_the_last(
     wait_until(lambda: _status(decided.world, second) != "needs_review", 10, "the decision was lost")
 
 
-@pytest.mark.smoke
 def test_a_key_does_not_act_on_the_task_that_moves_into_the_place(decided: Served, page: Page) -> None:
     """The focused task is decided elsewhere: the next key approves nothing, and j goes on from there."""
     task = _waiting(decided, "Review 5")

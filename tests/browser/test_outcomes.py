@@ -72,7 +72,6 @@ def _into(done: Served, title: str) -> str | None:
     return into
 
 
-@pytest.mark.smoke
 def test_completed_work_shows_its_outcome_and_is_merged_after_the_time_for_undo(
     done: Served, page: Page
 ) -> None:

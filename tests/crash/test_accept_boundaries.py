@@ -51,6 +51,7 @@ def check(world: WorkflowWorld, task: str) -> None:
     assert world.git("worktree", "list").count("\n") == 1 and not world.git("status", "--porcelain")
 
 
+@pytest.mark.full
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(("how", "place"), [(how, one) for how, places in PLACES.items() for one in places])
 def test_a_kill_while_completed_work_is_accepted(

@@ -49,6 +49,7 @@ def test_a_jump_during_a_run_changes_nothing(world: World, days: int) -> None:
     assert len(world.started()) == 2
 
 
+@pytest.mark.full
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("days", [10, -10])
 def test_a_rest_of_seconds_does_not_become_ten_days(world: World, days: int) -> None:

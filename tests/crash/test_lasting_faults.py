@@ -168,6 +168,7 @@ def test_a_fault_of_one_task_does_not_stop_the_next(world: World, fault: str) ->
     check_few_records(world, [first, second])
 
 
+@pytest.mark.full
 @needs_root
 @pytest.mark.skipif(not shutil.which("chattr"), reason="chattr is not installed")
 def test_a_worktree_that_cannot_be_released_is_a_warning(world: World) -> None:
@@ -231,6 +232,7 @@ def test_a_project_that_was_moved_continues_with_the_answer(world: World, tmp_pa
     assert len(world.started()) == 1
 
 
+@pytest.mark.full
 def test_a_task_with_a_branch_does_not_run_on_the_users_files(world: World) -> None:
     """Its repository is gone, and the journal with it: nothing starts; it continues when it is back."""
     task = world.new()

@@ -182,6 +182,7 @@ def test_a_full_tmp_is_no_hindrance(world: World, tmp_path: Path) -> None:
         check_all_done(world, [task])
 
 
+@pytest.mark.full
 def test_state_is_private_whatever_the_umask(world: World) -> None:
     """Directories 0700, files 0600; below a worktree git and the agent decide, without access for others."""
     world.behave(plan=[{}, {"fault": "a18_exit"}])

@@ -51,6 +51,7 @@ def test_a_box_is_ticked_once(world: World, place: str) -> None:
     assert not list(world.root.glob("*.lock"))
 
 
+@pytest.mark.full
 def test_the_next_skill_goes_on_once(tmp_path: Path) -> None:
     """Killed after one write more each time, until it completes: two documents, each once."""
     world = DocumentWorld(tmp_path)

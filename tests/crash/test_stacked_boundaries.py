@@ -65,6 +65,7 @@ def test_a_kill_while_the_branch_follows_its_predecessor(world: World, place: st
     close(world)
 
 
+@pytest.mark.full
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("place", ["publish.files", "publish.rebased", "merge.checked", "publish.merged"])
 @pytest.mark.parametrize("number", [1, 2])

@@ -199,6 +199,7 @@ def run_elsewhere(world: EnvironmentWorld, command: str = CHECK) -> subprocess.P
     )
 
 
+@pytest.mark.full
 def test_two_processes_build_once(tmp_path: Path) -> None:
     """The second one waits for the first one; a kill -9 in mid build leaves nothing that is used."""
     shared = tmp_path / "shared"

@@ -63,6 +63,7 @@ def run(world: GateWorld, command: str, network: bool = True) -> tuple[IsolatedR
     return found[0], log.read_text() if log.exists() else ""
 
 
+@pytest.mark.full
 def test_unshare_is_used_without_bubblewrap(tmp_path: Path, no_bubblewrap: None) -> None:
     """It mounts the same paths, and the command cannot undo the mounts."""
     world = EditableWorld(tmp_path, "finder", "src")
@@ -74,6 +75,7 @@ def test_unshare_is_used_without_bubblewrap(tmp_path: Path, no_bubblewrap: None)
     assert not (world.environment / "new").exists()
 
 
+@pytest.mark.full
 def test_a_guard_is_used_without_namespaces(tmp_path: Path, no_namespaces: None) -> None:
     """It is weaker, and recorded as such; a command that does not load it has no verdict."""
     world = EditableWorld(tmp_path, "finder", "src")
@@ -217,6 +219,7 @@ def test_a_linked_worktree_of_the_user_is_isolated(tmp_path: Path) -> None:
     assert isolation_of(event) == "bind-over"
 
 
+@pytest.mark.full
 def test_an_installed_copy_is_not_used(tmp_path: Path) -> None:
     """A copy of the project in site-packages does not supply a module that the commit deletes."""
     world = EditableWorld(tmp_path, "symlink", "src")

@@ -71,6 +71,7 @@ def test_a_program_on_the_path_is_taken_from_the_commit(world: GateWorld) -> Non
     assert world.command("sums").verdict == "fail"
 
 
+@pytest.mark.full
 def test_a_package_of_npm_link_is_taken_from_the_commit(world: GateWorld) -> None:
     """A link through a directory outside the project leads to the commit too."""
     modules, outside = world.root / "node_modules", world.world.root / "global"

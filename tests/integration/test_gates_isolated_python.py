@@ -68,6 +68,7 @@ def test_no_wrapper_evades_the_isolation(tmp_path: Path, kind: Kind) -> None:
         assert event.verdict == "fail" and "planted" in world.gate.output(event), command
 
 
+@pytest.mark.full
 def test_a_linked_environment_is_isolated(tmp_path: Path) -> None:
     """`link = [".venv"]` mounts it; what the command writes there does not reach the user."""
     world = EditableWorld(tmp_path, "path", "src")
@@ -78,6 +79,7 @@ def test_a_linked_environment_is_isolated(tmp_path: Path) -> None:
     assert not (world.environment / "written").exists()
 
 
+@pytest.mark.full
 def test_an_environment_outside_the_project_is_isolated(tmp_path: Path) -> None:
     """Its links lead to the checkout of the commit as well."""
     world = EditableWorld(tmp_path, "finder", "src", place=tmp_path / "elsewhere")
@@ -86,6 +88,7 @@ def test_an_environment_outside_the_project_is_isolated(tmp_path: Path) -> None:
     assert world.gate.command(GATE).verdict == "fail"
 
 
+@pytest.mark.full
 def test_a_setup_uses_the_paths_of_the_gate(tmp_path: Path) -> None:
     """An environment that the setup creates in the checkout is used by the gate, and not the user's."""
     world = EditableWorld(tmp_path, "path", "src")

@@ -210,6 +210,7 @@ def test_a_killed_call_resumes_its_session_and_keeps_its_files(project: OldProje
     assert "line" in project.git("show", f"{shown['branch']}:killed_in_call.txt")
 
 
+@pytest.mark.full
 def test_a_finished_phase_is_not_repeated(project: OldProject) -> None:
     before = project.show(project.id_of("killed_in_second_phase"))
     shown = finish(project, "killed_in_second_phase")
@@ -219,6 +220,7 @@ def test_a_finished_phase_is_not_repeated(project: OldProject) -> None:
     assert shown["phases"][0]["commit"] == before["phases"][0]["commit"] is not None
 
 
+@pytest.mark.full
 def test_posted_feedback_reaches_the_agent(project: OldProject) -> None:
     shown = finish(project, "answered")
     assert shown["status"] == "completed"
@@ -226,12 +228,14 @@ def test_posted_feedback_reaches_the_agent(project: OldProject) -> None:
     assert "It is swordfish." not in project.prompts("answered")[0]
 
 
+@pytest.mark.full
 def test_a_rejection_reaches_the_agent(project: OldProject) -> None:
     shown = finish(project, "revision", code=4)
     assert shown["status"] == "needs_review"
     assert "Make it shorter." in project.prompts("revision")[-1]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "decision"),
     [
@@ -300,6 +304,7 @@ def test_a_deferred_task_waits_for_its_time(project: OldProject) -> None:
     assert kinds.count("attempt_started") == 2
 
 
+@pytest.mark.full
 def test_a_message_that_was_not_delivered_is_sent(project: OldProject) -> None:
     project.set_clock(HOURS)
     finish(project, "pending")

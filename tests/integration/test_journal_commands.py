@@ -246,6 +246,7 @@ class TestRebuild:
         assert {*tasks(made)} == before
         assert not list(journal_path(made.root).parent.glob("rebuilt*"))
 
+    @pytest.mark.full
     def test_killed_before_it_is_complete(self, made: World, tmp_path: Path) -> None:
         """There is a journal at every moment; here it is the one that was to be replaced."""
         made.ostler("journal", "backup", str(tmp_path / "copy.db"))

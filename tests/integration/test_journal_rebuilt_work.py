@@ -20,6 +20,7 @@ def call(world: World, task: str, text: str) -> None:
     world.ostler("run", task, code=4)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("source", ["files", "backup"])
 def test_work_after_a_rebuild_is_committed(world: World, tmp_path: Path, source: str) -> None:
     """The steps have the same numbers as before, but the gate gets the present files."""

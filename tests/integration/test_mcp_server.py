@@ -48,6 +48,7 @@ def test_tools_are_described_for_a_model(world: World) -> None:
             assert argument["description"] and ("type" in argument or "anyOf" in argument)
 
 
+@pytest.mark.full
 def test_a_task_is_written_down_and_steered(world: World) -> None:
     """The tools return the same as the command line, and no agent is started."""
     world.ostler("init")
@@ -76,6 +77,7 @@ def test_a_task_is_written_down_and_steered(world: World) -> None:
     world.check_store()
 
 
+@pytest.mark.full
 def test_an_open_task_is_edited(world: World) -> None:
     """The tool records who edited it; values that the task cannot get are refused."""
     task = world.new("Rest")
@@ -152,6 +154,7 @@ def test_a_mistake_is_an_answer_that_shows_what_to_do(world: World) -> None:
     assert len(world.json("status")["tasks"]) == 1
 
 
+@pytest.mark.full
 def test_tasks_and_transcripts_are_resources(world: World) -> None:
     """By their addresses: the list, a task as in `show --json`, and the transcript of its agent."""
     task = world.new("Add a greeting")
@@ -224,6 +227,7 @@ def test_without_the_package_it_shows_what_to_install(world: World) -> None:
     world.ostler("--help", PYTHONPATH=path)
 
 
+@pytest.mark.full
 def test_a_task_that_lacks_something_is_refused_and_preflight_lists_the_rest(world: World) -> None:
     """With the same lines as the command line."""
     world.ostler("init")

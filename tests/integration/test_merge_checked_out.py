@@ -77,6 +77,7 @@ def test_approving_tries_again(world: World) -> None:
     assert world.git("rev-parse", "main").strip() == world.show(task)["commit"]
 
 
+@pytest.mark.full
 def test_rejecting_sends_the_work_back(world: World) -> None:
     """A rejection instead of the merge goes to the agent."""
     task, _ = wait_for_person(world)

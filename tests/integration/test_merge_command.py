@@ -43,6 +43,7 @@ def merge(world: World, *tasks: str, code: int = 0, **environ: str) -> list[tupl
     return [(line["id"], line["result"]) for line in lines]
 
 
+@pytest.mark.full
 def test_tasks_are_merged_in_order(world: World) -> None:
     """The predecessor is merged first even if only the successor is named; the checkout has both files."""
     first, second = run_two(world)
@@ -168,6 +169,7 @@ def test_a_task_that_waited_for_a_clean_checkout_is_merged(world: World) -> None
     assert world.git("rev-parse", "main").strip() == world.show(task)["commit"]
 
 
+@pytest.mark.full
 def test_a_cancelled_merge_leaves_the_task_completed(world: World) -> None:
     """The rebased commit and the verdict about it are dropped; the branch has the completed work."""
     task = world.new("Write one")

@@ -113,6 +113,7 @@ def test_a_submodule_is_merged_by_a_run(world: World, tmp_path: Path) -> None:
     assert (world.root / "fake-agent.txt").exists()
 
 
+@pytest.mark.full
 def test_a_failed_merge_leaves_the_task_completed(world: World) -> None:
     """The task is completed as before, and the same command merges it later."""
     task = world.new()

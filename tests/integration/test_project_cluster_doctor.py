@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
 from servers.temporal import TemporalServer
 
 from git_world import git
@@ -42,6 +43,7 @@ def test_a_project_of_one_machine_has_no_cluster(world: World) -> None:
     assert "set [engine], [store] and [blobs]" in refused
 
 
+@pytest.mark.full
 def test_the_servers_of_a_cluster(world: World, temporal_server: TemporalServer, postgres_url: str) -> None:
     """Everything that is shared is used once, and nothing of it is left; missing workers are an error."""
     settings = configure(world, temporal_server.address, postgres_url)

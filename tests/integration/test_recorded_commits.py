@@ -57,6 +57,7 @@ def test_a_moved_branch_does_not_change_the_diff(world: World) -> None:
     assert "later.txt" not in world.json("diff", task)["patch"]
 
 
+@pytest.mark.full
 def test_the_diff_of_purged_commits_is_one_sentence(world: World) -> None:
     """Missing commits are exit code 2 and HTTP 404, without an error of git."""
     task = run_and_merge(world)

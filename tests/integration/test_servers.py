@@ -54,6 +54,7 @@ def test_a_frozen_postgres_hangs_and_goes_on() -> None:
         server.close()
 
 
+@pytest.mark.full
 def test_a_killed_temporal_returns_with_its_namespace(tmp_path: Path) -> None:
     """It starts again on the same address with the same state; nothing is left after close."""
     server = TemporalServer(tmp_path / "temporal").start()

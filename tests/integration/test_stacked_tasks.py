@@ -48,6 +48,7 @@ def test_order_only_starts_from_the_target(world: World) -> None:
     assert "--order-only needs --after" in world.ostler("new", "x", "--order-only", code=2).stderr
 
 
+@pytest.mark.full
 def test_several_predecessors_are_merged(world: World) -> None:
     """The base of a task after two others has the files of both; the user's checkout stays."""
     one, two = world.new("Write one"), world.new("Write two")
@@ -60,6 +61,7 @@ def test_several_predecessors_are_merged(world: World) -> None:
     assert world.git("rev-parse", "HEAD") == head and not world.git("status", "--porcelain")
 
 
+@pytest.mark.full
 def test_a_conflict_of_predecessors_needs_a_person(world: World) -> None:
     """MERGE_CONFLICT names the files and the tasks; after the person merged both, the task starts."""
     world.behave(edits={}, when=[FIRST | {"files": {"same.txt": "1"}}, SECOND | {"files": {"same.txt": "2"}}])
@@ -142,6 +144,7 @@ def blocked_message(world: World, task: str) -> str:
     return shown["message"]
 
 
+@pytest.mark.full
 def test_a_conflict_with_the_new_work_needs_a_person(world: World) -> None:
     """MERGE_CONFLICT names the file; an agent can resolve it after `resume -m`."""
     first, second = start_second(world)
@@ -163,6 +166,7 @@ def test_a_conflict_with_the_new_work_needs_a_person(world: World) -> None:
     assert world.git("show", f"{shown['commit']}:two.txt") == "both\n"
 
 
+@pytest.mark.full
 def test_a_running_successor_is_stopped_when_its_predecessor_is_rewound(world: World) -> None:
     """The run blocks it at once, keeps its work, and continues it after the predecessor."""
     first = world.new("Write one")

@@ -77,6 +77,7 @@ def check_moved(world: World, feed: list[Any]) -> None:
     assert journal_path(world.root).stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.full
 def test_moved_once(old: World) -> None:
     """The move is reported once, nothing is lost, and the next task runs."""
     feed = read_feed(old.root / ".ostler" / "ostler.db")

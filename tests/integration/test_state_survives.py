@@ -97,6 +97,7 @@ def test_moved_project(world: World) -> None:
     assert not world.root.with_name("project").exists()
 
 
+@pytest.mark.full
 def test_copied_project(world: World) -> None:
     """The copy has a new id and works in its own worktrees; the original stays as it is."""
     world.environ["OSTLER_GATES__PHASES__IMPLEMENT"] = "human"
@@ -202,6 +203,7 @@ def test_copy_of_a_running_project_leaves_its_agent_alone(world: World) -> None:
     assert [one["status"] for one in world.show(task)["attempts"]] == ["succeeded"]
 
 
+@pytest.mark.full
 def test_clones_and_linked_work_trees_are_apart(world: World, tmp_path: Path) -> None:
     """A clone has no tasks of the original; a linked work tree neither, and each runs its own."""
     complete_one(world)

@@ -24,6 +24,7 @@ def integrity(path: Path) -> str:
     return str(apsw.Connection(str(path)).pragma("integrity_check"))
 
 
+@pytest.mark.full
 @pytest.mark.slow
 def test_each_claim_is_won_once(tmp_path: Path) -> None:
     """Eight processes that claim the same tasks: every task has exactly one winner."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 
+import pytest
+
 from journal_file import journal_path
 from world import World, wait_until
 
@@ -13,6 +15,7 @@ def delete_files(world: World) -> None:
         shutil.rmtree(folder)
 
 
+@pytest.mark.full
 def test_before_a_run(world: World) -> None:
     """All tasks complete, and the files are there again; those of ended tasks after a rebuild."""
     tasks = [world.new(title) for title in ("First", "Second")]

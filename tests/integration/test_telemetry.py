@@ -184,6 +184,7 @@ def test_a_task_that_goes_on_after_a_kill_is_one_trace(world: World, collector: 
     assert tree(list(unique.values()))["task"] == 1
 
 
+@pytest.mark.full
 def test_without_the_extra_a_sentence_is_printed(world: World, collector: Receiver) -> None:
     """The run continues without telemetry."""
     hidden = world.root.parent / "hidden"

@@ -39,6 +39,7 @@ def accept(server: Served, how: str, *tasks: str) -> list[tuple[str, str]]:
     return [(line["id"], line["result"]) for line in lines]
 
 
+@pytest.mark.full
 def test_many_tasks_are_merged_once_and_in_order(world: World) -> None:
     """The predecessor is added and comes first; a refused task stops no other; a repetition does nothing."""
     first = world.new("Write one")
@@ -90,6 +91,7 @@ def test_a_rebase_approves_nothing(world: World) -> None:
     assert server.get(f"/tasks/{task}")["status"] == "needs_review"
 
 
+@pytest.mark.full
 def test_a_task_whose_commits_are_gone_stops_no_other(world: World) -> None:
     """Git cannot tell what became of it: it is refused with the reason, and the others are requested."""
     gone, merged = world.new("Write one"), world.new("Write two")
@@ -152,6 +154,7 @@ def test_the_command_checks_the_work_out(world: World) -> None:
     assert world.git("rev-parse", "HEAD").strip() == server.get(f"/tasks/{task}")["commit"]
 
 
+@pytest.mark.full
 def test_a_worktree_has_links_for_an_editor(world: World) -> None:
     """Of the worktree and of its files; a path that leaves it is refused."""
     world.environ["OSTLER_GATES__PHASES"] = '{"implement": "human"}'

@@ -108,6 +108,7 @@ def test_mistakes_are_reported_in_one_sentence(world: World) -> None:
     assert server.get("/session")["position"] == before
 
 
+@pytest.mark.full
 def test_a_second_serve_gives_a_fresh_address(world: World, tmp_path: Path) -> None:
     """It is an address of the first server, with exit 0; a port of another program is one sentence."""
     world.ostler("init")
@@ -133,6 +134,7 @@ def test_two_interrupts_end_it_at_once(world: World) -> None:
     assert end_by_two(server.child, 2) == 130
 
 
+@pytest.mark.full
 def test_a_demo_that_can_be_watched(world: World) -> None:
     """One of its tasks soon needs a person, the others still run."""
     child = world.start("demo", "--serve", str(world.root.parent / "demo"), "--json")

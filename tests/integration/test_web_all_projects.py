@@ -160,6 +160,7 @@ def test_an_agent_cannot_start_or_list_it(server: Server, worlds: dict[str, Worl
         assert "only a person" in done.stderr or "not an attempt" in done.stderr, done.stderr
 
 
+@pytest.mark.full
 def test_a_second_server_of_a_project_is_this_one(server: Server, worlds: dict[str, World]) -> None:
     """`ostler serve` in a project prints a URL that opens its pages; it works once."""
     url = worlds["two"].json("serve", "--view-only")["url"]

@@ -36,6 +36,7 @@ def test_every_task_is_on_one_page(server: Served) -> None:
     assert seen == [f"task-{number:05d}" for number in range(MANY - 1, -1, -1)]
 
 
+@pytest.mark.full
 def test_pages_are_quick(server: Served) -> None:
     """The limit is 50 ms; ten times as much is never needed on a busy machine."""
     for query in ("", "group=needs_you", "q=task+77", "sort=priority", "sort=cost", "status=failed"):

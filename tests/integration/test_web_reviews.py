@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from web_world import Served, serve
 from world import World, wait_until
 
@@ -152,6 +154,7 @@ def test_the_decision_has_the_verdict_of_the_command_of_its_gate(world: World) -
     assert ticks == {passed: ["pass"], failed: ["fail"]}
 
 
+@pytest.mark.full
 def test_a_review_of_work_in_conflict_says_so(world: World) -> None:
     """It has the files, the target and the text for the agent, and a reason why nothing can be approved."""
     world.environ["OSTLER_RUN__EXECUTOR"] = "scripted"
