@@ -41,8 +41,12 @@ test: packages claude
 test-full: packages claude $(VENV)/installed-full
 	@OSTLER_FULL=1 $(MAKE) -j2 --no-print-directory lint suite TIMEOUT=1800
 
-suite:
+suite: $(VENV)/compiled-tests
 	$(BIN)/pytest -n $(JOBS) --dist worksteal --timeout $(TIMEOUT)
+
+# Compiles the tests once; each worker of pytest would compile all of them.
+$(VENV)/compiled-tests: $(VENV)/installed-dev $(shell find tests -name '*.py')
+	@$(BIN)/pytest --collect-only >/dev/null; touch $@
 
 # Checks that the tests detect each mutant of tests/mutants/table/; NAMES="..." runs only those.
 mutants: $(VENV)/installed-dev

@@ -98,6 +98,7 @@ def test_an_agent_that_fails_is_reported(world: World, tmp_path: Path) -> None:
     assert "Next: log in to the agent, or correct its key; then   ostler agent resume " in printed
 
 
+@pytest.mark.full
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("number", [INTERRUPT, KILL])
 @pytest.mark.parametrize("name", ["codex", "opencode"])
@@ -127,6 +128,7 @@ def test_an_id_that_the_agent_chose_is_not_lost(world: World, name: str, number:
     assert (listed["session_id"], listed["turns"]) == (own, 3)
 
 
+@pytest.mark.full
 def test_the_session_of_a_task_is_the_tasks_alone(world: World) -> None:
     """A session in which a task works or has worked cannot be resumed by `ostler agent`."""
     world.behave(fault="a1_hangs")
@@ -197,6 +199,7 @@ def test_the_log_truncates_long_texts_and_hides_secrets(world: World) -> None:
     assert key[:40] not in log + json.dumps(listed)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("args", "expected"),
     [

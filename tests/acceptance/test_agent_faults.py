@@ -110,6 +110,7 @@ def test_a_program_that_is_not_there_stops_the_run_before_the_task(world: World,
     assert world.show(task)["status"] == "completed"
 
 
+@pytest.mark.full
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("fault", ["", "a8_never_reads", "a9_closes_stdin"])
 def test_a_prompt_of_five_megabytes(world: World, tmp_path: Path, fault: str) -> None:

@@ -45,6 +45,7 @@ def peak_memory(pid: int) -> int:
     return int(found[1]) * 1024 if found else 0
 
 
+@pytest.mark.full
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(

@@ -77,6 +77,7 @@ def test_a_budget_can_fail_the_task(world: World) -> None:
     assert len(world.started()) == 1
 
 
+@pytest.mark.full
 def test_the_days_money_is_kept_for_what_matters(world: World) -> None:
     """From 80 % on P3 waits for the next day, from 100 % on every task does, or until it is raised."""
     write_models(world, SONNET, more=QUICK + "[budget]\nday_usd = 1.0\n")
@@ -128,6 +129,7 @@ def test_a_worker_continues_when_the_days_budget_is_raised(world: World) -> None
     assert "Not accepted for 3 open tasks.  Next: ostler config accept" in read()
 
 
+@pytest.mark.full
 def test_many_at_once_overrun_the_day_by_one_call_each(world: World) -> None:
     """Four in parallel, each call a quarter of the day: never more than four calls beyond the budget."""
     write_models(world, SONNET, more=QUICK + "[budget]\nday_usd = 1.0\n")

@@ -137,6 +137,7 @@ def test_what_others_need_is_not_removed(world: World) -> None:
     assert [task["id"] for task in world.json("status")["tasks"]] == [ran]
 
 
+@pytest.mark.full
 def test_a_purge_deletes_everything_but_the_records(world: World) -> None:
     """Files, worktree and every ref are gone; the unmerged branch, the events and the costs stay."""
     task = end_with_all_refs(world)
@@ -161,6 +162,7 @@ def test_a_purge_deletes_everything_but_the_records(world: World) -> None:
     assert left(world, task) == []
 
 
+@pytest.mark.full
 def test_a_purge_deletes_a_branch_that_is_merged_or_on_request(world: World) -> None:
     """A branch that the user has checked out stays."""
     merged, other, used = (world.new(title) for title in ("One", "Two", "Three"))
@@ -176,6 +178,7 @@ def test_a_purge_deletes_a_branch_that_is_merged_or_on_request(world: World) -> 
     assert f"ostler/{fourth}" not in branches(world)
 
 
+@pytest.mark.full
 def test_a_purge_leaves_new_needed_and_open_tasks(world: World) -> None:
     """Only what ended longer ago is purged, and nothing that an open task builds on."""
     base, spare = world.new("One"), world.new("Two")

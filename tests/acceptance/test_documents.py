@@ -73,6 +73,7 @@ def test_a_foundation_skill_writes_a_context_file(world: DocumentWorld) -> None:
     assert text.strip() in llm.requests[1].history[-1]
 
 
+@pytest.mark.full
 def test_a_reviewer_sends_it_back_to_the_same_session_until_it_is_good(world: DocumentWorld) -> None:
     """Two drafts are refused; the third is the document, and the writer's session has the first two."""
     with writing(world, rejects=2) as llm:
@@ -88,6 +89,7 @@ def test_a_reviewer_sends_it_back_to_the_same_session_until_it_is_good(world: Do
     assert all("You are the editor." in one.history[-1] for one in reviewers)
 
 
+@pytest.mark.full
 def test_after_three_revisions_a_person_decides(world: DocumentWorld) -> None:
     """There is no fourth one: the task waits with the reviewer's reason, and an approval completes it."""
     with writing(world, rejects=9):
@@ -101,6 +103,7 @@ def test_after_three_revisions_a_person_decides(world: DocumentWorld) -> None:
     assert (world.root / world.show(task)["output_path"]).read_text().endswith("draft 4.")
 
 
+@pytest.mark.full
 def test_a_person_sends_it_back_with_a_reason(world: DocumentWorld) -> None:
     """`--review human`: the run ends with 4, a rejection is sent to the writer, an approval ends it."""
     with writing(world) as llm:
@@ -127,6 +130,7 @@ def test_what_stood_at_its_path_is_kept(world: DocumentWorld) -> None:
     assert (world.root / ".ostler/tasks" / task / "replaced.md").read_text() == "mine"
 
 
+@pytest.mark.full
 def test_a_document_that_a_person_changed_before_the_rejection_is_kept(world: DocumentWorld) -> None:
     """The next version replaces it; versions of the task itself are in a directory of their own."""
     with writing(world):

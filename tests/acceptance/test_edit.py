@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from world import World
 
 
@@ -100,6 +102,7 @@ def test_an_invalid_task_file_is_refused_loudly(world: World) -> None:
     assert world.show(task)["status"] == "completed"
 
 
+@pytest.mark.full
 def test_an_emptied_task_file_is_restored(world: World) -> None:
     """A power cut can leave the file empty or filled with zeros: that is no edit, and the task runs."""
     for damage in (b"", b"\0" * 40):
@@ -110,6 +113,7 @@ def test_an_emptied_task_file_is_restored(world: World) -> None:
         assert "Paint the door" in task_file(world, task).read_text()
 
 
+@pytest.mark.full
 def test_run_and_retry_override_the_model(world: World) -> None:
     """Recorded with the task, and used by the attempt."""
     task = world.new("Paint", "--model", "one")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+import pytest
+
 from world import World
 
 
@@ -88,6 +90,7 @@ def test_everything_that_no_commit_has_is_kept(world: World) -> None:
     assert left["count"] > 10 and len(left["names"]) == 10
 
 
+@pytest.mark.full
 def test_files_of_the_workspace_are_not_the_agents(world: World) -> None:
     """What copy, link and setup made is not left; what the agent changed or added beside it is."""
     (world.root / ".env").write_text("KEY=1\n")
@@ -141,6 +144,7 @@ def test_changes_that_the_index_hides_are_committed(world: World) -> None:
     assert world.git("show", f"ostler/{task}:README.md").endswith("hidden\n")
 
 
+@pytest.mark.full
 def test_work_inside_a_submodule_keeps_the_worktree(world: World) -> None:
     """The agent committed inside of it; Ostler commits nothing there and removes nothing."""
     source = world.root.parent / "source"

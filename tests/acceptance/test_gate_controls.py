@@ -42,6 +42,7 @@ def control_of(world: World, task: str) -> str:
     return decided["check"]["control"]
 
 
+@pytest.mark.full
 def test_a_gate_that_cannot_fail_asks_a_person_until_it_is_accepted(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

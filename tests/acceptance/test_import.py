@@ -86,6 +86,7 @@ def test_what_cannot_be_imported(world: World, args: tuple[str, ...]) -> None:
     assert done.stderr.startswith("ostler: ")
 
 
+@pytest.mark.full
 def test_a_box_is_ticked_when_its_task_is_completed(world: World) -> None:
     """Only that character changes; the other box waits for its own task."""
     todo = world.root / "TODO.md"
@@ -130,6 +131,7 @@ def test_a_box_that_cannot_be_ticked_is_ticked_by_the_next_import(world: World) 
     assert reported(world, task) == ["source_update_failed", "source_updated"]
 
 
+@pytest.mark.full
 def test_issues_by_label_are_reported_once(world: World, github: FakeGitHub) -> None:
     """The repository is that of the remote; the comment has the result, and a second end adds none."""
     github.hub.report("Fix the login", "It loops.\r\n", "ready", "bug")

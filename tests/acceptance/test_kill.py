@@ -71,6 +71,7 @@ def test_a_kill_without_a_retry_fails_the_task_and_does_not_count_towards_quaran
     assert (failed["code"], failed["counts"]) == ("AGENT_KILLED", False)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -83,6 +83,7 @@ def test_the_task_continues_in_its_session(world: World) -> None:
     assert "limit, no call until " in closed["message"]
 
 
+@pytest.mark.full
 @HELD
 def test_a_new_task_waits_for_the_reset(world: World) -> None:
     """limits.stop_at: nothing starts, the reason is printed, and the run exits with 5; the value is live."""
@@ -146,6 +147,7 @@ def test_tasks_of_the_last_priority_use_what_is_left(world: World) -> None:
     assert world.show(low)["status"] == "completed"
 
 
+@pytest.mark.full
 def test_accounts_are_rotated_only_with_the_setting(world: World, tmp_path: Path) -> None:
     """By default the task waits for its account, and the reason is in its message and in `models`."""
     rows = [row(name, "codex", **{"env.CODEX_HOME": str(tmp_path / name)}) for name in ("work", "home")]

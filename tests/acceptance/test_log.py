@@ -83,6 +83,7 @@ def test_log_shows_texts_and_tools(world: World) -> None:
     assert re.fullmatch(r"✓ succeeded \(\d+\.\d s, \d+ tokens\)", lines[-1])
 
 
+@pytest.mark.full
 def test_log_fits_the_terminal(world: World) -> None:
     """Narrow, usual and wide, with the times where there is room, and without colour if disabled."""
     task = done(world)
@@ -133,6 +134,7 @@ def test_attempt_of_an_older_version_is_shown(world: World) -> None:
     assert shown.startswith("# implement, attempt 1\n") and "All done." in shown
 
 
+@pytest.mark.full
 def test_log_follows_until_the_task_rests(world: World) -> None:
     """New output is shown while the agent works, and the log ends with the work."""
     task, go = held(world)
@@ -148,6 +150,7 @@ def test_log_follows_until_the_task_rests(world: World) -> None:
     assert run.wait(60) == 0
 
 
+@pytest.mark.full
 def test_ctrl_c_ends_the_log_and_not_the_work(world: World) -> None:
     """Without a message, with 130."""
     task, go = held(world)

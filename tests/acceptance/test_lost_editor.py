@@ -79,6 +79,7 @@ def test_an_editor_that_fails(world: World, command: str) -> None:
     assert "Continuing" not in last.stderr
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_editor_that_cannot_be_started(world: World, command: str) -> None:
     """The sentence names the variable that has it; a text that was saved before is kept."""

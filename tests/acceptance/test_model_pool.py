@@ -92,6 +92,7 @@ def test_an_exhausted_pool_names_every_model_with_its_reason(world: World) -> No
     assert "MODELS_EXHAUSTED" in printed
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("fault", "status", "code"),
     [
@@ -114,6 +115,7 @@ def test_a_pool_of_one_keeps_the_code_of_its_model(
     assert len(called(world)) == (3 if code in ("OVERLOADED", "AGENT_FAILED") else 1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rows", [[GPT], [GPT, row("mini", "opencode")]])
 def test_when_only_limits_block_the_task_is_deferred(world: World, rows: list[Row]) -> None:
     """Exit 5 with the earliest time at which one is available; each model was called once."""
@@ -130,6 +132,7 @@ def test_when_only_limits_block_the_task_is_deferred(world: World, rows: list[Ro
     assert len(called(world)) == len(rows)
 
 
+@pytest.mark.full
 def test_a_refused_key_is_off_for_the_run(world: World) -> None:
     """AUTH_FAILED: the next task of the same run does not try that model, the next run does."""
     write_models(world, SONNET, GPT, more=PRIORITY)
@@ -142,6 +145,7 @@ def test_a_refused_key_is_off_for_the_run(world: World) -> None:
     assert called(world)[4:] == ["claude model-of-sonnet", "codex model-of-gpt"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("strategy", "expected"),
     [

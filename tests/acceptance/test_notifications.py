@@ -63,6 +63,7 @@ def test_a_receiver_that_fails_twice_gets_it_in_the_end(world: World) -> None:
         assert len(receiver.calls) == sent
 
 
+@pytest.mark.full
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("behaviour", "settings", "on", "command", "code"),
@@ -163,6 +164,7 @@ def test_two_runs_at_once_report_it_once(world: World) -> None:
         assert sorted(call.message["task"]["id"] for call in receiver.calls) == sorted(tasks)
 
 
+@pytest.mark.full
 def test_a_worker_with_nothing_to_do_delivers_what_is_left(world: World) -> None:
     """It begins at its start, without a task to run."""
     with Receiver() as receiver:

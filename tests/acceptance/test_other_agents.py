@@ -54,6 +54,7 @@ def test_crashed_agent_goes_on_in_its_session(name: str, world: World) -> None:
     assert [attempt["session_id"] for attempt in attempts(world, task)] == [first["session"]] * 2
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["codex", "qwen"])
 def test_running_totals_are_counted_once(name: str, world: World) -> None:
     """An agent that reports the tokens of its session, called twice within one call, used them once."""
@@ -90,6 +91,7 @@ def test_refused_key_ends_the_task_with_its_code(name: str, world: World) -> Non
     assert len(world.started()) == 1
 
 
+@pytest.mark.full
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", AGENTS)
 def test_denied_tool_is_in_the_feed(name: str, world: World) -> None:

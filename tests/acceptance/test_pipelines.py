@@ -59,6 +59,7 @@ def breaks(words: str, rejects: int = 0):
     return turn
 
 
+@pytest.mark.full
 def test_five_steps_with_a_review_that_sends_back_twice(world: DocumentWorld) -> None:
     """Each document is made from those of the previous step; four are written and reviewed in parallel."""
     world.pipeline("launch", LAUNCH)
@@ -109,6 +110,7 @@ def test_one_failure_stops_the_rest_and_resume_goes_on(world: DocumentWorld) -> 
     assert {step["status"] for step in steps(world).values()} == {"completed"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("again", ["pipeline", "retry"])
 def test_a_gate_that_could_not_run_is_asked_again_alone(world: DocumentWorld, again: str) -> None:
     """The document was written and not judged: neither resume nor retry writes it again."""

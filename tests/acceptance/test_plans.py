@@ -78,6 +78,7 @@ def test_a_large_task_commits_each_iteration(world: WorkflowWorld) -> None:
     assert (made.count("checkpoint_made"), made.count("phase_completed")) == (2, 1)
 
 
+@pytest.mark.full
 def test_a_rewind_puts_the_branch_back_and_keeps_what_was_there(world: WorkflowWorld) -> None:
     """The branch begins again after spec; the earlier commits are kept under a ref of Ostler."""
     task = world.new("Mend the sum", "--weight", "large")
@@ -175,6 +176,7 @@ def test_a_tester_that_blocks_sends_the_work_back(world: WorkflowWorld) -> None:
     assert (shown["status"], world.read(task)) == ("completed", RIGHT)
 
 
+@pytest.mark.full
 def test_ctrl_c_keeps_the_work_in_a_commit(world: WorkflowWorld) -> None:
     """Exit 130; the agent's work is on the branch as work in progress, and the session continues."""
     world.behave(

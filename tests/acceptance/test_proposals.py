@@ -75,6 +75,7 @@ def other_than(world: World, task: str) -> Any:
     return world.show(found["id"])
 
 
+@pytest.mark.full
 def test_commands_that_change_something_are_refused(world: World) -> None:
     """Each is refused with the same sentence, and none has an effect."""
     task, results = run_inside(world, *REFUSED)

@@ -138,6 +138,7 @@ def test_provider_failures_do_not_lead_to_quarantine(world: World) -> None:
         world.ostler("retry", task)
 
 
+@pytest.mark.full
 @HELD
 def test_failures_with_one_cause_stop_the_run(world: World) -> None:
     """After five different tasks the run starts no further one, prints why, and exits with 1."""
@@ -154,6 +155,7 @@ def test_failures_with_one_cause_stop_the_run(world: World) -> None:
     assert statuses(world) == {"failed": 9}
 
 
+@pytest.mark.full
 def test_retry_of_many_tasks(world: World) -> None:
     """--failed, --code and --since name the tasks; ids and filters exclude each other."""
     world.environ["OSTLER_RETRY__MAX_RETRIES"] = "0"
@@ -205,6 +207,7 @@ def test_the_last_calls_are_shown(world: World) -> None:
     assert "ok just now" in world.ostler("models").stdout
 
 
+@pytest.mark.full
 def test_used_up_retries_are_shown(world: World) -> None:
     """The task's message, the feed, `models` and `doctor` name the setting."""
     write_models(world, SONNET, more=QUICK)
@@ -232,6 +235,7 @@ def test_a_resume_that_does_nothing_starts_a_new_session(world: World) -> None:
     assert "session_replaced" in [event["type"] for event in world.events(task)]
 
 
+@pytest.mark.full
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", ["codex", "gemini", "qwen", "opencode", "copilot", "cursor"])
 def test_every_agent_starts_a_new_session_after_a_lost_one(world: World, program: str) -> None:

@@ -85,6 +85,7 @@ def test_a_rebased_commit_has_passed_its_gate(world: WorkflowWorld, github: Fake
     assert len(world.started()) == 2, "no agent is asked again"
 
 
+@pytest.mark.full
 def test_work_that_the_target_broke_goes_back(tmp_path: Path, github: FakeGitHub) -> None:
     """Rebased it fails its gate: nothing is published until an agent has repaired it on the new target."""
     mends = [
@@ -259,6 +260,7 @@ def test_a_pull_request_shows_which_commit_was_checked(tmp_path: Path, github: F
     world.close()
 
 
+@pytest.mark.full
 def test_what_is_published_was_judged_after_the_last_change(tmp_path: Path, github: FakeGitHub) -> None:
     """A phase after the test changed more: the test runs again, on the published commit."""
     world = make(tmp_path, github, when=[{"contains": "This phase: docs", "files": {"notes.md": "more\n"}}])

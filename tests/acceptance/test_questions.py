@@ -89,6 +89,7 @@ def test_a_change_after_the_note_completes_the_task(world: World) -> None:
     assert (world.show(task)["status"], world.show(task)["warnings"]) == ("completed", [])
 
 
+@pytest.mark.full
 def test_a_rejected_review_of_no_changes_sends_the_work_back(world: World) -> None:
     """A second time without a change is reviewed again, without another note."""
     world.behave(text=DONE, edits={})

@@ -63,6 +63,7 @@ def test_limits_without_end_use_up_the_repeats_and_then_defer(world: World) -> N
     assert len(called(world)) == 3
 
 
+@pytest.mark.full
 def test_the_repeats_of_an_hour_are_counted_over_all_runs(world: World) -> None:
     """C45: four retries are left: two for each of two tasks, and none for the third, in another process."""
     write_models(world, SONNET)
@@ -99,6 +100,7 @@ def test_a_model_that_fails_three_times_rests_for_everyone(world: World) -> None
     assert world.json("models")["models"][0]["state"] == "ready"
 
 
+@pytest.mark.full
 def test_a_pool_in_cooldown_defers_tasks_without_failing_them(world: World) -> None:
     """No call was made, so no task failed: the task waits for the end of the first cooldown."""
     write_models(world, SONNET, GPT, more=PRIORITY)
@@ -142,6 +144,7 @@ def test_a_place_that_never_comes_free_is_reported_with_its_holder(world: World)
     assert run.wait(30) == 1
 
 
+@pytest.mark.full
 def test_a_task_that_waits_for_a_slot_shows_its_holder(world: World) -> None:
     """In `show` while it waits; the task that has the slot waits for nothing."""
     write_models(world, SONNET, more=QUICK + "[pools.medium]\nsize = 1\n")

@@ -154,6 +154,7 @@ def test_a_form_with_a_mistake_is_kept(world: World) -> None:
     assert [one["text"] for one in review["comments"]] == ["Why?"]
 
 
+@pytest.mark.full
 @SENT_BACK
 def test_work_that_changes_while_the_editor_is_open(world: World) -> None:
     """The form is kept; the next one is about the new work, with the comments at their lines of now."""
@@ -271,6 +272,7 @@ def test_names_in_any_script_and_work_without_a_change(world: World) -> None:
     )
 
 
+@pytest.mark.full
 @SENT_BACK
 def test_the_next_task_that_waits(world: World) -> None:
     """Without an id the first one of the inbox is reviewed; afterwards the next one is named."""

@@ -95,6 +95,7 @@ def test_reviews_are_in_a_backup(world: World, tmp_path: Path) -> None:
     assert count_rows(world)["review_viewed"] == 1
 
 
+@pytest.mark.full
 @BACKUP
 def test_a_lost_journal_is_rebuilt_with_its_reviews(world: World) -> None:
     """Sent reviews come from their files, with their commits; the next one has the next number."""

@@ -194,6 +194,7 @@ def test_an_empty_value_resets_a_field(world: World) -> None:
     assert shown["given"]["model"] is None and "agent " not in world.ostler("show", task).stdout
 
 
+@pytest.mark.full
 @pytest.mark.one_machine("in a cluster the server starts tasks of one priority in about their order")
 def test_a_task_is_moved_in_the_queue(world: World) -> None:
     """The list has the new order; another form is refused with an example."""

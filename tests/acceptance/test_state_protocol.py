@@ -102,6 +102,7 @@ def test_what_an_agent_reports_counts_before_its_state_file(world: WorkflowWorld
     assert (shown["status"], shown["code"], shown["message"]) == ("blocked", "AGENT_BLOCKED", "no key")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("script", "warning"),
     [
@@ -139,6 +140,7 @@ def read_states(world: World, task: str) -> list[str]:
     return [line for file in files for line in file.read_text().splitlines() if line.startswith("session_id")]
 
 
+@pytest.mark.full
 def test_the_session_is_shown_from_the_start_to_the_end(world: WorkflowWorld) -> None:
     """A13: in `show` and in both state files while the first call runs; null when the task has ended."""
     world.behave(plan=["a1_hangs", "ok"])

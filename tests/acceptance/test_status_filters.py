@@ -58,6 +58,7 @@ def test_tasks_that_a_person_paused_do_not_come_first(many: World) -> None:
     assert "P0" in lines[1] and "P0" not in lines[2]
 
 
+@pytest.mark.full
 def test_what_needs_a_person_comes_first(world: World) -> None:
     """Questions, reviews and failures, each by priority and then by waiting time; a terminal has titles."""
     (world.root / "ostler.toml").write_text('[gates.weights]\nmedium = "human"\n')
@@ -118,6 +119,7 @@ def test_a_wrong_filter_is_exit_2(world: World, bad: tuple[str, ...]) -> None:
     assert json.loads(world.ostler("status", *bad, "--json", code=2).stdout)["code"] == "USAGE"
 
 
+@pytest.mark.full
 def test_files_timeline_and_machine_have_commands(world: World) -> None:
     """X13: with JSON of the same schema as the API; no path leaves the task's directory."""
     task = world.new("Paint")

@@ -57,6 +57,7 @@ def asked_often_enough(world: World, task: str, times: int) -> bool:
     return kinds(world, task).count("gate_waiting") == times
 
 
+@pytest.mark.full
 def test_pause_stops_the_agent_at_once_and_keeps_its_session(world: World) -> None:
     """The run ends with exit 4; resume and run continue in the same session."""
     world.behave(plan=[{"fault": "a1_hangs"}, {}])

@@ -35,6 +35,7 @@ def editor(tmp_path: Path, script: str) -> str:
     return str(path)
 
 
+@pytest.mark.full
 def test_a_person_goes_on_step_by_step(world: World) -> None:
     """Each agent starts after the person's confirmation, one at a time, and the tasks are completed."""
     tasks = [world.new(f"Add greeting {number}", "--weight", "trivial") for number in (1, 2)]
@@ -64,6 +65,7 @@ def test_an_edited_prompt_is_what_the_agent_reads(world: World, tmp_path: Path) 
     assert "model    the agent's default" in ada.seen
 
 
+@pytest.mark.full
 def test_stopping_leaves_the_task_to_be_resumed(world: World) -> None:
     """No agent was started; the task is pending and the next run completes it."""
     task = world.new("Add a greeting", "--weight", "trivial")
@@ -131,6 +133,7 @@ def test_an_agent_is_stopped_at_a_tool_until_the_person_answers(world: World) ->
     assert [one["code"] for one in world.show(task)["attempts"]] == ["AGENT_KILLED", None]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("which", [("--all",), ("-p", "Add another greeting")])
 def test_a_breakpoint_in_an_unknown_phase_is_refused(world: World, which: tuple[str, ...]) -> None:
     """Exit 2 before an agent starts, and no task is created."""

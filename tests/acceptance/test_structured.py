@@ -122,6 +122,7 @@ def test_codex_finds_its_schema_outside_of_the_worktree(world: World) -> None:
     assert files == ["README.md", "fake-agent.txt"]
 
 
+@pytest.mark.full
 def test_another_agent_without_schemas_is_asked_for_marks(world: World) -> None:
     """The first one cannot run, and the one that takes over does not support schemas."""
     world.behave(fault="api_error", error=401)
@@ -147,6 +148,7 @@ JUDGED: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(("answer", "verdict", "status"), JUDGED)
 def test_a_reviewer_is_asked_by_a_schema(

@@ -80,6 +80,7 @@ def test_the_model_server_in_json(world: World) -> None:
     assert {one["schema"] for one in requests} == {"ostler.test_request/1"}
 
 
+@pytest.mark.full
 @AFTER_DASHES
 def test_a_task_runs_on_the_model_server(world: World) -> None:
     """With a command after --, it runs with the variables of the server, and its exit code is returned."""
@@ -92,6 +93,7 @@ def test_a_task_runs_on_the_model_server(world: World) -> None:
     assert failed.stdout == ""
 
 
+@pytest.mark.full
 @AFTER_DASHES
 def test_pull_requests_on_the_github_server(world: World, tmp_path: Path) -> None:
     """The real gh uses it, and git pushes to the bare repository without a change of the user's settings."""

@@ -99,6 +99,7 @@ def test_a_decision_is_sent_after_five_seconds_unless_it_is_taken_back(world: Wo
     assert world.show(first)["status"] == "needs_review"
 
 
+@pytest.mark.full
 def test_work_that_changed_is_not_approved(world: World) -> None:
     """D1: nor another task, after the selected one has left the list."""
     task = waiting(world)

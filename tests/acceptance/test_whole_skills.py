@@ -50,6 +50,7 @@ def write_with(world: DocumentWorld, script: str, *args: str, code: int = 0) -> 
     return task
 
 
+@pytest.mark.full
 def test_a_model_reads_a_nested_file_with_a_tool(world: DocumentWorld) -> None:
     """The prompt has the tree; the file is read on request; a link out and a binary file are refused."""
     add_files(world)
@@ -105,6 +106,7 @@ def test_a_program_finds_skill_and_inputs_and_writes_its_file(world: DocumentWor
     assert {oct(path.stat().st_mode & 0o777) for path in (copies / "skill").rglob("*.md")} == {"0o444"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
@@ -243,6 +245,7 @@ def test_marks_inside_a_document_are_kept(world: DocumentWorld) -> None:
     assert (world.root / world.show(task)["output_path"]).read_bytes() == text.encode()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("suffix", ["xlsx", "csv"])
 def test_a_rejected_file_that_did_not_change_is_not_reviewed_as_a_new_one(
     world: DocumentWorld, suffix: str

@@ -25,6 +25,7 @@ def titles(world: World, status: str) -> list[str]:
     return [task["title"] for task in world.json("status")["tasks"] if task["status"] == status]
 
 
+@pytest.mark.full
 def test_once_runs_what_is_due_and_ends(world: World) -> None:
     """Recorded tasks, and those of this minute; a second round has nothing to do in it."""
     put(world, ".agents/tasks/tidy.md", EVERY_MINUTE)
@@ -147,6 +148,7 @@ def test_a_fault_of_the_repository_is_reported_once_and_waited_for(world: World)
     assert end(worker, STOP) == 143
 
 
+@pytest.mark.full
 def test_a_running_worker_uses_changed_settings(world: World) -> None:
     """Notifications and a corrected model too; none of them needs a new start (C140)."""
     model = '[[models]]\nname = "only"\nexecutor = "claude"\nmodel = "{}"\n'

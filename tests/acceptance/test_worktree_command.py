@@ -80,6 +80,7 @@ def large(world: World) -> World:
     return world
 
 
+@pytest.mark.full
 def test_a_released_worktree_is_kept_for_the_next_task(large: World) -> None:
     """It is listed as such, reused without a trace of the first task, and pruned on request."""
     first = finished(large)
@@ -98,6 +99,7 @@ def test_a_released_worktree_is_kept_for_the_next_task(large: World) -> None:
     assert large.json("worktree", "list")["worktrees"] == []
 
 
+@pytest.mark.full
 def test_nothing_is_kept_when_that_is_switched_off(large: World) -> None:
     """warm_worktrees = 0, as config show prints."""
     large.environ["OSTLER_GIT__WARM_WORKTREES"] = "0"

@@ -145,6 +145,7 @@ def test_a_failed_flush_in_git_stops_the_run(world: World, number: int) -> None:
     check_all_done(world, [task])
 
 
+@pytest.mark.full
 @needs_strace
 @pytest.mark.parametrize("number", range(1, 8) if FULL else [1, 5, 6])
 def test_a_task_whose_flush_failed_is_not_acknowledged(world: World, number: int) -> None:

@@ -149,6 +149,7 @@ ODD = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("surroundings", ODD)
 def test_odd_surroundings_are_no_hindrance(world: World, surroundings: str) -> None:

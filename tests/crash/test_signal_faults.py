@@ -17,6 +17,7 @@ from world import INTERRUPT, STOP, World, end, end_by_two, wait_until
 MOMENTS = 20 if os.environ.get("OSTLER_FULL") else 4
 
 
+@pytest.mark.full
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(("number", "code"), [(INTERRUPT, 130), (STOP, 143)])
 def test_a_stopped_run_claims_nothing_more(world: World, number: int, code: int) -> None:
@@ -115,6 +116,7 @@ def test_a_run_goes_on_when_its_reader_leaves(world: World, options: list[str]) 
     check_all_done(world, tasks)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "command", [["status"], ["status", "--json"], ["events"], ["config", "show"], ["--help"]]
 )

@@ -53,6 +53,7 @@ def reason_of(event: GateDecided) -> str:
     return event.check.no_environment
 
 
+@pytest.mark.full
 def test_a_gate_judges_the_commit_and_builds_once(world: EnvironmentWorld) -> None:
     """A module that raises or is deleted fails, an added one passes; uv runs for the first gate only."""
     gate = world.gate
@@ -101,6 +102,7 @@ def test_a_linked_environment_is_replaced(world: EnvironmentWorld) -> None:
     assert not (world.environment / "written").exists() and not world.gate.leftovers()
 
 
+@pytest.mark.full
 def test_the_user_files_are_not_opened(world: EnvironmentWorld) -> None:
     """A Python program that opens a file of the user's checkout gives no verdict."""
     world.commit({"uv.lock": "tiny 1.0\n", "look.py": LOOK})
@@ -240,6 +242,7 @@ def test_pip_installs_requirements(tmp_path: Path) -> None:
     assert event.verdict == "fail" and isolation_of(event).startswith("env:")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("target", ["{root}/a.txt", "../../project/a.txt", "elsewhere/a.txt"])
 def test_a_committed_link_to_the_checkout_gives_no_verdict(tmp_path: Path, target: str) -> None:
     """A symbolic link of the commit that leads to the user's files is named; others are not affected."""

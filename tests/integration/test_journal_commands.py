@@ -116,6 +116,7 @@ class TestBackup:
         assert "exists already" in made.ostler("journal", "backup", str(named), code=2).stderr
         assert "no directory" in made.ostler("journal", "backup", str(tmp_path / "no" / "x"), code=2).stderr
 
+    @pytest.mark.full
     def test_while_a_task_runs(self, world: World, tmp_path: Path) -> None:
         """The copy is sound, a rebuild is refused, and the run completes."""
         world.behave(delay_seconds=1.0)
@@ -178,6 +179,7 @@ class TestRebuild:
         assert "nothing was changed" in made.ostler("journal", "rebuild").stdout
         assert tasks(made) == before
 
+    @pytest.mark.full
     def test_from_the_files(self, made: World) -> None:
         """Ended tasks stay ended with their commits and attempts, a started one is paused, none is lost."""
         before = tasks(made)
@@ -237,6 +239,7 @@ class TestRebuild:
         assert tasks(made)["Waiting"]["id"] == task
         assert "nothing was changed" in made.ostler("journal", "rebuild").stdout
 
+    @pytest.mark.full
     def test_two_at_once(self, made: World) -> None:
         """One rebuilds the journal, and the other one finds it complete."""
         before = {*tasks(made)}

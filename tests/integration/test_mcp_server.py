@@ -94,6 +94,7 @@ def test_an_open_task_is_edited(world: World) -> None:
     assert (event["by"], world.show(task)["title"]) == ("mcp", "Sleep")
 
 
+@pytest.mark.full
 def test_a_person_decides_through_it(world: World) -> None:
     """A task at a gate is rejected with a reason, continued by a run elsewhere, and approved."""
     world.environ["OSTLER_GATES__DEFAULT"] = "human"

@@ -56,6 +56,7 @@ def test_tasks_are_merged_in_order(world: World) -> None:
     assert len(world.started()) == 2
 
 
+@pytest.mark.full
 def test_gates_are_asked_on_the_merged_commit(world: World) -> None:
     """When the target moved, the gate checks the rebased commit; the table shows its verdict."""
     first, second = run_two(world)
@@ -68,6 +69,7 @@ def test_gates_are_asked_on_the_merged_commit(world: World) -> None:
     assert "one.txt" not in world.json("diff", second)["patch"]
 
 
+@pytest.mark.full
 def test_a_gate_that_fails_on_the_merged_commit_stops_the_merge(world: World) -> None:
     """The target stays, no agent runs, and what builds on the task is not merged."""
     first, second = run_two(world)

@@ -65,6 +65,7 @@ def test_a_second_time_it_is_found(world: PublishWorld, github: FakeGitHub):
     assert (operations.count("PullRequestForBranch"), operations.count("PullRequestCreate")) == (1, 1)
 
 
+@pytest.mark.full
 def test_more_work_after_a_merge(world: PublishWorld, github: FakeGitHub):
     """The merged pull request ended with another commit: the new work gets its own one."""
     world.publish(world.work({"mine.txt": "mine"}), AUTO)
@@ -73,6 +74,7 @@ def test_more_work_after_a_merge(world: PublishWorld, github: FakeGitHub):
     assert published.pr_url == github.pulls[1].url
 
 
+@pytest.mark.full
 def test_the_target_moved_twice(world: PublishWorld, github: FakeGitHub):
     """Rebased, pushed, rebased again and pushed again: one pull request, one commit on top of the target."""
     worktree = world.work({"mine.txt": "mine"})
@@ -141,6 +143,7 @@ def test_a_target_that_the_remote_has_not(world: PublishWorld, github: FakeGitHu
     assert world.there() == ""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("fault", "expected"),
     [
@@ -220,6 +223,7 @@ def test_a_repository_that_gh_cannot_see(world: PublishWorld, github: FakeGitHub
     assert world.there() == ""
 
 
+@pytest.mark.full
 def test_auto_merge_waits_for_checks(world: PublishWorld, github: FakeGitHub):
     """Checks must pass first: GitHub is asked to squash-merge then; a second request has the same result."""
     github.hub.checks = WAITING
@@ -242,6 +246,7 @@ def test_auto_merge_with_nothing_to_wait_for(world: PublishWorld, github: FakeGi
     assert [pull.state for pull in github.pulls] == ["MERGED"]
 
 
+@pytest.mark.full
 def test_merged_and_squashed_it_is_not_rebased_onto_itself(world: PublishWorld, github: FakeGitHub):
     """Killed after the merge, before it was recorded: the squashed work in the target is not a conflict."""
     world.work({"a.txt": "mine, first\n"})

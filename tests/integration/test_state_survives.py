@@ -52,6 +52,7 @@ def test_git_clean_deletes_no_result(world: World, args: tuple[str, ...]) -> Non
     assert world.git("status", "--porcelain") == "", "and it is ignored"
 
 
+@pytest.mark.full
 def test_git_clean_during_a_run(world: World) -> None:
     """The running task completes: its worktree is a repository of its own, which git does not delete."""
     world.behave(delay_seconds=1.0)
@@ -76,6 +77,7 @@ def test_git_stash_all(world: World) -> None:
     assert (world.root / ".ostler" / "tasks" / task / "task.md").is_file()
 
 
+@pytest.mark.full
 def test_moved_project(world: World) -> None:
     """With its worktrees: a task that waits continues at the new place, under the same id."""
     task = world.new()

@@ -68,6 +68,7 @@ def test_many_tasks_are_merged_once_and_in_order(world: World) -> None:
     assert [one for one in world.events() if one["type"] == "task_reopened"] == requests
 
 
+@pytest.mark.full
 def test_work_that_waits_is_approved_and_merged_by_one_request(world: World) -> None:
     """Its gate is approved and the merge requested; a gate that did not pass needs its own decision."""
     world.environ["OSTLER_GATES__PHASES"] = '{"implement": "human"}'

@@ -21,6 +21,7 @@ def reach(server: Served, task: str, status: str) -> Any:
     return server.get(f"/tasks/{task}")
 
 
+@pytest.mark.full
 def test_a_task_from_its_creation_to_its_files(world: World) -> None:
     """It is created, run and read through every route, and a person approves it at its gate."""
     (world.root / "ostler.toml").write_text(GATED)
@@ -217,6 +218,7 @@ def test_an_open_task_is_edited(world: World) -> None:
     assert world.show(task)["title"] == "Sleep"
 
 
+@pytest.mark.full
 def test_tasks_are_put_away_over_http(world: World) -> None:
     """Archived tasks have a list of their own, removed ones are unknown, and purged ones have no logs."""
     done, spare = world.new("One"), world.new("Two")
