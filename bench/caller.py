@@ -62,7 +62,9 @@ class Caller:
     ) -> None:
         root.mkdir(parents=True, exist_ok=True)
         (root / "ostler.toml").write_text(SETTINGS.format(type=type, command=command, slots=slots, tier=tier))
-        environ = {"PATH": os.environ["PATH"], "HOME": str(root), **environ}
+        # Outside of the project, as for a user: where an agent can write to the cache, nothing there is used.
+        (home := root.with_name("home")).mkdir(exist_ok=True)
+        environ = {"PATH": os.environ["PATH"], "HOME": str(home), **environ}
         self.project = Project.open(root, environ, create=True)
         settings, database = self.project.settings, self.project.layout.database
         self._clock, self._numbers = SystemClock(), count(1)
