@@ -79,7 +79,7 @@ def measure_tasks(place: Path, name: str, tier: str) -> list[Result]:
         count_row("P15", f"durable commits of a further call, {name}", further.commits, "<= 3"),
         count_row("P15", f"flushes of a further call, {name}", further.all_flushes, "<= 1"),
         count_row("P15", f"renames of a further call, {name}", further.renames, RENAMES[tier]),
-        single("P16", f"git processes of ostler run -p, {name}", [whole.git_processes], "<= 12", COUNT),
+        single("P16", f"git processes of ostler run -p, {name}", [whole.git_processes], "<= 10", COUNT),
     ]
 
 
