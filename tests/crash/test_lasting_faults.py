@@ -86,7 +86,7 @@ def test_a_fault_of_the_repository_ends_the_run_and_fails_no_task(world: World, 
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("works", [10, *(pytest.param(n, marks=FULL) for n in range(6, 40, 3))])
+@pytest.mark.parametrize("works", [10, *(pytest.param(n, marks=FULL) for n in range(6, 20, 2))])
 def test_git_that_fails_from_a_call_on_ends_the_run(world: World, works: int) -> None:
     """Whichever call it is: the run ends, no task is failed, and the next run completes both."""
     tasks = [world.new("First"), world.new("Second")]

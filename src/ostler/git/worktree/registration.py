@@ -41,10 +41,16 @@ def inspect_worktree(worktree: Worktree) -> WorktreeState:
 
 
 def require_worktree(worktree: Worktree) -> None:
-    """Repair the pointers of a worktree. Raises WORKTREE_LOST if it does not exist."""
-    if not worktree.repository.git_dir.is_dir() or is_empty(worktree.path):
-        message = f"the worktree {worktree.path} does not exist"
-        raise GitError(Code.WORKTREE_LOST, message, "its commits are kept; run the task again")
+    """Repair the pointers of a worktree. Raises WORKTREE_LOST or GIT_CORRUPT if one side of it is missing."""
+    git_dir, next_step = worktree.repository.git_dir, "its commits are kept; run the task again"
+    if is_empty(worktree.path):
+        raise GitError(Code.WORKTREE_LOST, f"the worktree {worktree.path} does not exist", next_step)
+    if not os.path.lexists(git_dir):
+        message = f"the worktree {worktree.path} is not registered: {git_dir} does not exist"
+        raise GitError(Code.WORKTREE_LOST, message, next_step)
+    if not git_dir.is_dir():
+        message = f"the worktree {worktree.path} is not registered: {git_dir} is not a directory"
+        raise GitError(Code.GIT_CORRUPT, message, next_step)
     restore_pointers(worktree)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import get_args
 
@@ -10,6 +9,7 @@ import click
 from msgspec import to_builtins
 
 from ostler.cli.commands.work.run import run_tasks
+from ostler.cli.event_loop import run_loop
 from ostler.cli.options import json_option, open_project
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.text import format_table, to_one_line
@@ -65,9 +65,9 @@ def _accept(project: Project, named: list[TaskId], how: AcceptHow, as_json: bool
 def run_accepted(project: Project, task: TaskId, how: AcceptHow, as_json: bool) -> AcceptLine:
     """Run a task whose work was accepted, with progress or quietly; return the result."""
     if as_json:
-        asyncio.run(_run_quietly(project, task))
+        run_loop(_run_quietly(project, task))
     else:
-        asyncio.run(run_tasks(project, [task], as_json=False))
+        run_loop(run_tasks(project, [task], as_json=False))
     return describe_result(project, task, how)
 
 

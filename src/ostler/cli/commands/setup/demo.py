@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 import shutil
@@ -14,6 +13,7 @@ from pathlib import Path
 import click
 
 from ostler.cli.commands.work.run import run_tasks
+from ostler.cli.event_loop import run_loop
 from ostler.cli.options import json_option
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.task_table import print_table
@@ -45,7 +45,7 @@ def command(directory: str | None, served: bool, as_json: bool) -> int:
             for task in TASKS:
                 print_text(f"  {task.title}")
             print_text("")
-        code = asyncio.run(run_tasks(project, task_ids, as_json))
+        code = run_loop(run_tasks(project, task_ids, as_json))
         views = project.tasks()
     if as_json:
         print_json({"schema": "ostler.demo/1", "root": str(root)})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from contextlib import closing
@@ -11,6 +10,7 @@ import click
 from msgspec.structs import replace
 
 from ostler.calls.models.start_policy import stop_threshold
+from ostler.cli.event_loop import run_loop
 from ostler.cli.options import json_option, open_for_reading
 from ostler.cli.terminal.output import print_hint, print_json, print_text
 from ostler.cli.terminal.run.bar import draw_bar, has_blocks
@@ -92,7 +92,7 @@ def _check_models(project: Project, views: list[ModelView], now: float) -> list[
     if configs:
         names = ", ".join(config.name for config in configs)
         print_hint(f"Checking {names}, at most {TIMEOUT_SECONDS:.0f} s each ...\n")
-    answers = asyncio.run(check_models(project, configs, os.environ, on_problem=print_hint))
+    answers = run_loop(check_models(project, configs, os.environ, on_problem=print_hint))
     _reopen([config for config in configs if config.name in answers and answers[config.name].ok])
     # The answers have closed windows or opened them.
     views = _load_views(project, SystemClock.now()) if configs else views

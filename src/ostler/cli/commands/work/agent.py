@@ -14,6 +14,7 @@ import click
 import msgspec
 from msgspec.structs import asdict
 
+from ostler.cli.event_loop import run_loop
 from ostler.cli.options import json_option, open_for_reading, open_project
 from ostler.cli.task_input import read_text
 from ostler.cli.terminal.output import print_hint, print_json, print_text
@@ -125,7 +126,7 @@ def spawn(
         name = choose_executor(Task("", role=role), project.loaded)
         session = create_session(name, role, model or project.settings.run.model, Path.cwd(), text)
         preamble = f"{load_prompt(agent, project.layout.root)}\n\n"
-        return asyncio.run(_run_call(project, session, text, as_json, preamble))
+        return run_loop(_run_call(project, session, text, as_json, preamble))
 
 
 @command.command("resume")
@@ -140,7 +141,7 @@ def resume(session: str, text: str | None, prompt: str | None, file: str | None,
         raise UsageError("pass the prompt either as an argument or with -p TEXT")
     text = _read_prompt(prompt if text is None else text, file)
     with open_project() as project:
-        return asyncio.run(_run_call(project, _find_session(project, session), text, as_json))
+        return run_loop(_run_call(project, _find_session(project, session), text, as_json))
 
 
 def _find_session(project: Project, session: str) -> AgentSession:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -11,6 +10,7 @@ import click
 from msgspec import to_builtins
 
 from ostler.cli.commands.work.run import run_tasks
+from ostler.cli.event_loop import run_loop
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.terminal.confinement import print_unconfined
 from ostler.cli.terminal.output import print_hint, print_json, print_text
@@ -81,7 +81,7 @@ def run(
         print_hint(f"Started {name} with {count}; ostler pipeline status {name} shows its steps.")
         task_ids = [task.id for task in tasks]
         print_unconfined(project)
-        return asyncio.run(
+        return run_loop(
             run_tasks(project, task_ids, as_json, print_summary=True, jobs=jobs or pipeline.max_parallel)
         )
 
@@ -134,9 +134,7 @@ def resume(name: str, jobs: int | None, as_json: bool) -> int:
         task_ids = reopen_run(project, found)
         print_warnings(check_ready(project, [project.task(task) for task in task_ids]))
         print_unconfined(project)
-        return asyncio.run(
-            run_tasks(project, task_ids, as_json, print_summary=True, jobs=jobs or max_parallel)
-        )
+        return run_loop(run_tasks(project, task_ids, as_json, print_summary=True, jobs=jobs or max_parallel))
 
 
 def _load_runs(project: Project, only: str) -> list[PipelineView]:

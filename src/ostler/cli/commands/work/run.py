@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ostler.cli.breaks import PROMPT, check_phases, parse_breakpoint
 from ostler.cli.commands.work.new import add_task
 from ostler.cli.detach import READY_OPTION, notify_when_ready, reject_interactive, run_detached
+from ostler.cli.event_loop import run_loop
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.signals import SignalHandler, stop_run
 from ostler.cli.task_input import read_task
@@ -197,7 +198,7 @@ def command(
         _print_unconfined(project, task_ids)
         run = run_tasks(project, task_ids, as_json, True, stepper, waits, fail_fast, ready_descriptor)
         try:
-            return combine_with_refusal(asyncio.run(run), refused)
+            return combine_with_refusal(run_loop(run), refused)
         except OstlerError as error:
             if is_new and error.code in (Code.CONFIG_INVALID, Code.AUTH_FAILED):
                 error.hint = f"correct it, then: ostler run {task_ids[0]}"

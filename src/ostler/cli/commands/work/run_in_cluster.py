@@ -7,6 +7,7 @@ import os
 from collections.abc import Collection, Iterator
 from functools import partial
 
+from ostler.cli.event_loop import run_loop
 from ostler.cli.signals import SignalHandler, stop_run
 from ostler.cli.terminal.output import print_hint, print_json
 from ostler.cli.terminal.run.progress import open_progress
@@ -77,7 +78,7 @@ def run_on_workers(
     try:
         if detach:
             return _detach(project, task_ids, as_json)
-        return asyncio.run(run_in_cluster(project, task_ids, as_json, wait, print_summary=True))
+        return run_loop(run_in_cluster(project, task_ids, as_json, wait, print_summary=True))
     except OstlerError as error:
         if is_new:  # the task is recorded, and its id is not printed yet
             error.hint = f"{error.hint or 'correct it'}, then: ostler run {task_ids[0]}"
@@ -86,7 +87,7 @@ def run_on_workers(
 
 def _detach(project: Project, task_ids: list[TaskId], as_json: bool) -> int:
     """Make sure that workers run the tasks, and return."""
-    asyncio.run(_start(project))
+    run_loop(_start(project))
     if as_json:
         print_json({"schema": "ostler.detached/1", "pid": None, "log": None, "tasks": task_ids})
         return 0

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from ostler.cli.commands.work.browser_list import show_sessions
+from ostler.cli.event_loop import run_loop
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.signals import SignalHandler, stop_run
 from ostler.cli.terminal.confinement import print_unconfined
@@ -98,7 +99,7 @@ def serve(project: Project, view_only: bool, as_json: bool) -> int:
     if not (view_only or is_cluster(project.settings)):
         print_warnings(check_start(project))
     listener = open_listener(server.host, server.port)
-    return asyncio.run(_serve(project, listener, view_only, as_json))
+    return run_loop(_serve(project, listener, view_only, as_json))
 
 
 def _find_running(project: Project, port: int | None, runs_tasks: bool) -> str | None:

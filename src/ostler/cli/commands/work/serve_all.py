@@ -7,6 +7,7 @@ import socket
 from collections.abc import Mapping
 
 from ostler.cli.commands.work.serve import open_listener, print_address
+from ostler.cli.event_loop import run_loop
 from ostler.cli.signals import SignalHandler
 from ostler.cli.terminal.output import print_hint
 from ostler.cli.terminal.streams import ignore_closed_output
@@ -29,7 +30,7 @@ def serve_all(flags: Mapping[str, object], view_only: bool, as_json: bool) -> in
     if url := request_one_time_url(file, port, runs_tasks=not view_only):
         print_address(url, as_json)
         return 0
-    return asyncio.run(
+    return run_loop(
         _serve(open_listener(server.host, server.port), environ, flags, view_only=view_only, as_json=as_json)
     )
 

@@ -9,6 +9,7 @@ from functools import partial
 
 import click
 
+from ostler.cli.event_loop import run_loop
 from ostler.cli.options import JOBS, json_option, open_project
 from ostler.cli.signals import SignalHandler, stop_run
 from ostler.cli.terminal.confinement import print_unconfined
@@ -71,7 +72,7 @@ def command(
         remember_project(project.layout.root, os.environ)
         print_warnings(check_start(project))
         print_unconfined(project)
-        return asyncio.run(_run_worker(project, once, as_json))
+        return run_loop(_run_worker(project, once, as_json))
 
 
 def _run_in_cluster(project: Project, once: bool, listed: bool, labels: str | None, as_json: bool) -> int:
@@ -89,7 +90,7 @@ def _run_in_cluster(project: Project, once: bool, listed: bool, labels: str | No
     names = parse_labels(labels)
     print_warnings(check_start(project))
     print_unconfined(project)
-    return asyncio.run(run_cluster_worker(project, names, as_json))
+    return run_loop(run_cluster_worker(project, names, as_json))
 
 
 def _refuse_cluster_options(options: dict[str, str | None]) -> None:
