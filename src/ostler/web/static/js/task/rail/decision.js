@@ -109,6 +109,7 @@ export class TaskDecision {
 
   #clear() {
     this.words.value = "";
+    this.words.blur(); // the keys act on the next decision
     this.#wrote();
   }
 
