@@ -2,7 +2,7 @@
 # Runs `ostler ARGS` in a clone of $REPOSITORY, which is created in $CLONE when it does not exist.
 set -eu
 : "${REPOSITORY:?set it to the URL of the git repository}"
-clone=${CLONE:-/work/clone}
+clone=${CLONE:-/srv/ostler/clone}
 if [ ! -d "$clone/.git" ]; then
   git clone --quiet "$REPOSITORY" "$clone"
 fi

@@ -132,7 +132,7 @@ def test_the_round_after_a_lost_review_is_the_next_one(world: World) -> None:
 @pytest.mark.full
 @pytest.mark.one_machine("in a cluster the journal is on a server")
 def test_a_project_moves_to_a_server_with_its_reviews(world: World, postgres_server: PostgresServer) -> None:
-    """`store copy` brings drafts, reviews and marks along; the review goes on there."""
+    """`store copy` brings drafts, reviews and marks along; the review continues there."""
     task = new_reviewed(world)
     comment(world, task, "c2")
     mark(world, task)

@@ -111,7 +111,7 @@ def test_a_second_decision_sends_the_first_one_and_leaving_sends_the_last(
 
 
 def test_a_key_does_not_act_on_the_task_that_moves_into_the_place(decided: Served, page: Page) -> None:
-    """The focused task is decided elsewhere: the next key approves nothing, and j goes on from there."""
+    """The focused task is decided elsewhere: the next key approves nothing, and j continues from there."""
     task = _waiting(decided, "Review 5")
     _focus(page, task)
     decided.say(f"/tasks/{task}/approve", text="")
@@ -124,7 +124,7 @@ def test_a_key_does_not_act_on_the_task_that_moves_into_the_place(decided: Serve
 
 
 def test_a_decision_made_elsewhere_is_reported_and_not_repeated(decided: Served, page: Page) -> None:
-    """While an approval is held, another person rejects the task: nothing is sent, and the page tells it."""
+    """While an approval is held, another person rejects the task: nothing is sent, and the page shows it."""
     task = _waiting(decided, "Review 6")
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)

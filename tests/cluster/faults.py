@@ -79,7 +79,7 @@ def stop_worker(lab: Lab) -> None:
 
 
 def stop_host(lab: Lab) -> None:
-    """A whole host is frozen for longer than the heartbeat, then goes on: so do its agents, for a moment."""
+    """A whole host is frozen for longer than the heartbeat, then continues, as do its agents for a moment."""
     hit = lab.wait_for_agent()
     host = lab.host(hit.host)
     host.machine.freeze()

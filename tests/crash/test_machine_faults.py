@@ -93,7 +93,7 @@ def test_git_that_cannot_start_stops_the_run(world: World, first: int) -> None:
     task = world.new()
     log = refuse_git_from(world, first)
     done = run_under(world, [], "run", "--all")
-    # Each is tried six times, and the run goes on without some.
+    # Each is tried six times, and the run continues without some.
     assert len(log.read_text()) >= 6
     check_stopped(world, done, task)
 

@@ -1,4 +1,4 @@
-"""A task goes on at another host with the files of the last one, and not without them."""
+"""A task continues at another host with the files of the last one, and not without them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_next_host_has_the_answers_of_the_last_one(cluster: Cluster) -> None
 
 
 def test_a_task_is_not_taken_over_without_its_files(cluster: Cluster) -> None:
-    """The claim writes nothing, and succeeds when the store is back; the last host goes on without it."""
+    """The claim writes nothing, and succeeds when the store is back; the last host continues without it."""
     task, blobs = cluster.add(), cluster.blobs
     assert isinstance(blobs, SwitchedBlobs)
     cluster.a.works(answer("from a"), stop, stop)

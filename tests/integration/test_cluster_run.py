@@ -60,7 +60,7 @@ def test_a_run_follows_the_workers(cluster: ClusterWorld) -> None:
 
 
 def test_ctrl_c_leaves_the_tasks_to_the_workers(cluster: ClusterWorld) -> None:
-    """Exit 130, and the task goes on; a later run shows it from the claim on."""
+    """Exit 130, and the task continues; a later run shows it from the claim on."""
     cluster.world.behave(delay_seconds=3.0)
     worker = cluster.start_worker()
     task = cluster.world.new("A long one")

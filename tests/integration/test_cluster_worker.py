@@ -151,7 +151,7 @@ def test_labels_of_tasks_and_workers(cluster: ClusterWorld) -> None:
 
 @pytest.mark.full
 def test_a_server_that_is_killed_and_started_again(cluster: ClusterWorld, tmp_path: Path) -> None:
-    """Without answers an agent is ended before its task could be given away; then the task goes on."""
+    """Without answers an agent is ended before its task could be given away; then the task continues."""
     own = TemporalServer(tmp_path / "temporal").start()
     cluster.use(own)
     cluster.world.behave(delay_seconds=6.0)

@@ -1,4 +1,4 @@
-"""A task goes on at another host with the commits, the changes and the session of the last one."""
+"""A task continues at another host with the commits, the changes and the session of the last one."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_replaced_tables_are_a_lost_journal(postgres_server: PostgresServer) -> 
 
 
 def test_newer_tables(postgres_server: PostgresServer) -> None:
-    """An older program goes on as long as the tables work with it; then it is refused, also while it runs."""
+    """An older program works as long as the tables permit it; then it is refused, also while it runs."""
     store, newer = new_store(postgres_server), schema.newest_version() + 1
     table = f"{store.address.schema}.migration"
     with store.open_journal() as journal:

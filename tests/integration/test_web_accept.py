@@ -106,7 +106,7 @@ def test_a_task_whose_commits_are_gone_stops_no_other(world: World) -> None:
 
 
 def test_a_decision_is_taken_back_while_nothing_runs(world: World) -> None:
-    """A server that runs no tasks records it; `can_undo` tells that it can be taken back, once."""
+    """A server that runs no tasks records it; `can_undo` is true while it can be taken back, once."""
     task = world.new("Write one")
     world.ostler("run", task)
     server = serve(world, "--view-only")

@@ -1,4 +1,4 @@
-"""A task that another host claims: in each stage its workspace is prepared there, then the stage goes on."""
+"""A task that another host claims: in each stage its workspace is prepared there, then it continues."""
 
 from __future__ import annotations
 

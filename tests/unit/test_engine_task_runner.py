@@ -131,7 +131,7 @@ def test_an_abandoned_run_records_nothing(tmp_path: Path) -> None:
 
 
 def test_a_run_whose_task_its_own_process_claimed_again_writes_nothing(tmp_path: Path) -> None:
-    """Two runs of one worker have the same name: the number of the claim tells them apart."""
+    """Two runs of one worker have the same name: the number of the claim differs."""
 
     async def claims_again(
         project: Project, task: TaskId, runner: TaskRunner, working: asyncio.Event

@@ -1,4 +1,4 @@
-"""An activity goes on only while its heartbeats are answered."""
+"""An activity continues only while its heartbeats are answered."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def make(name: str, status: str = "pending", seq: int = 1, priority: str = "P2",
 def choose(
     starts: TaskStarts, rows: list[TaskRow], now: float, answer: Callable[[TaskRow], bool]
 ) -> list[str]:
-    """Choose tasks and start them; `answer` tells whether the server started each."""
+    """Choose tasks and start them; `answer` is whether the server started each."""
     members = {row.id: row for row in rows if row.pipeline}
     chosen = starts.choose(rows, members, now, read_label)
     for row in chosen:

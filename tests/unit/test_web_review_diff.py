@@ -116,7 +116,7 @@ def test_rows_have_gaps_and_both_numbers() -> None:
 
 
 def test_side_by_side_rows_pair_similar_lines() -> None:
-    """A changed line stands beside its new version, not beside the line with the same index."""
+    """A changed line is beside its new version, not beside the line with the same index."""
     patch = (
         "@@ -1,3 +1,4 @@\n a\n-value = compute(first, second)\n-return value\n"
         "+# a new comment\n+value = compute(first, third)\n+return value or None\n"

@@ -1,4 +1,4 @@
-"""A task that another host claims: its workspace is prepared there, and its stage goes on."""
+"""A task that another host claims: its workspace is prepared there, and its stage continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The version of the rules by which a task goes on: those of decide and evolve."""
+"""The version of the rules that a task follows: those of decide and evolve."""
 
 from __future__ import annotations
 

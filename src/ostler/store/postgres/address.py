@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from ostler.errors import UsageError
 
 CONNECT_SECONDS = 5
-# A peer that is gone without a word is noticed within half a minute.
+# A peer that disappears without closing the connection is noticed within half a minute.
 _DEFAULTS: dict[str, str | int] = {
     "application_name": "ostler",
     "connect_timeout": CONNECT_SECONDS,

@@ -50,7 +50,7 @@ class Listener:
                         if list(connection.notifies(timeout=_LOOK_SECONDS, stop_after=1)):
                             self._wake()
             except (psycopg.Error, NoAnswer) as error:
-                # Polling goes on, and so does the wait of the writers, which is printed.
+                # Polling continues, and so does the wait of the writers, which is printed.
                 _log.debug("not listening to %s: %s", self._address, error)
                 self.connected.clear()
                 self._closed.wait(pause)

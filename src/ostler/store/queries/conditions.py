@@ -29,7 +29,7 @@ class Conditions:
         return f"WHERE {' AND '.join(self._conditions)}"
 
     def add(self, condition: str, *lists: Iterable[Value]) -> None:
-        """Add a condition; `{}` stands for the parameters of each list of values."""
+        """Add a condition; `{}` is replaced by the parameters of each list of values."""
         self._conditions.append(condition.format(*map(self._number, lists)))
 
     def add_filter(self, matching: TaskFilter) -> None:

@@ -1,4 +1,4 @@
-"""Saves the session of an agent for other hosts, and restores it on the one that goes on."""
+"""Saves the session of an agent for other hosts, and restores it on the one that continues the task."""
 
 from __future__ import annotations
 

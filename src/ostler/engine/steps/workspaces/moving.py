@@ -50,7 +50,7 @@ def push_work(state: State, services: StepServices, limit_seconds: float | None 
 def push_rewritten_work(state: State, before: State, services: StepServices) -> None:
     """Push the branch, which may have been rebased since the recorded state before.
 
-    If it was, the recorded commit is pushed too: with it, a host that goes on before the rebase is recorded
+    If it was, the recorded commit is pushed too: with it, a host that continues before the rebase is recorded
     finds that no commit is lost.
     """
     ref = find_ref(state.task, services)
