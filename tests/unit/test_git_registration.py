@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 
 from git_world import World, git, make_world
+from ostler.errors import GitError
 from ostler.git.repository import Worktree
-from ostler.git.worktree.registration import WorktreeState, inspect_worktree, restore_pointers
+from ostler.git.worktree.registration import (
+    WorktreeState,
+    inspect_worktree,
+    require_worktree,
+    restore_pointers,
+)
 
 
 @pytest.fixture
@@ -109,3 +115,35 @@ def test_another_worktree_of_that_name_is_taken(tmp_path: Path):
     from ostler.git.repository import locate_worktree
 
     assert inspect_worktree(locate_worktree(worktree, world.path, "x", "HEAD")) is WorktreeState.NAME_TAKEN
+
+
+def _directory_gone(worktree: Worktree) -> None:
+    shutil.rmtree(worktree.path)
+
+
+def _registration_gone(worktree: Worktree) -> None:
+    shutil.rmtree(worktree.repository.git_dir)
+
+
+def _registration_is_file(worktree: Worktree) -> None:
+    _registration_gone(worktree)
+    worktree.repository.git_dir.write_text("x")
+
+
+@pytest.mark.parametrize(
+    ("damage", "code", "reason"),
+    [
+        (_directory_gone, "WORKTREE_LOST", "{worktree} does not exist"),
+        (_registration_gone, "WORKTREE_LOST", "{worktree} is not registered: {git_dir} does not exist"),
+        (_registration_is_file, "GIT_CORRUPT", "{worktree} is not registered: {git_dir} is not a directory"),
+    ],
+)
+def test_the_missing_side_is_named(
+    worktree: Worktree, damage: Callable[[Worktree], None], code: str, reason: str
+) -> None:
+    """A directory that exists is not reported as missing."""
+    damage(worktree)
+    with pytest.raises(GitError) as raised:
+        require_worktree(worktree)
+    expected = reason.format(worktree=worktree.path, git_dir=worktree.repository.git_dir)
+    assert (raised.value.code, raised.value.message) == (code, f"the worktree {expected}")
