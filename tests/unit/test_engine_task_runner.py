@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from ostler.calls.thread import run_in_thread
 from ostler.clock import SystemClock
 from ostler.config.settings import Settings
 from ostler.engine.records import append_event
-from ostler.engine.steps.services import StepServices, lock_path, run_in_thread
+from ostler.engine.steps.services import StepServices, lock_path
 from ostler.engine.task_runner import Fenced, TaskRunner
 from ostler.errors import Code
 from ostler.files.lock import is_locked, try_lock

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ostler import waits
-from ostler.engine.steps.services import run_in_thread
+from ostler.calls.thread import run_in_thread
 from ostler.errors import GitError
 from ostler.files.lock_owner import describe_owner, find_owner
 from ostler.git.run import lock

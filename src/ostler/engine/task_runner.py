@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from ostler.calls.attempts.kept_answer import delete_kept_answer
 from ostler.calls.attempts.running import KillRequest
+from ostler.calls.thread import run_in_thread
 from ostler.calls.turns import take_turns
 from ostler.engine.claims import ClaimedWriter
 from ostler.engine.core.decide import decide
@@ -23,7 +24,7 @@ from ostler.engine.core.step import CallAgent, CheckFinal, CheckGate, Checkpoint
 from ostler.engine.steps.agent_call.caller import find_task_answer
 from ostler.engine.steps.gates.choice import find_baseline, read_protection
 from ostler.engine.steps.perform import perform
-from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepResult, StepServices, TaskContext
 from ostler.engine.steps.usage import add_unrecorded_usage
 from ostler.engine.steps.workspaces.work_in_progress import try_save_work_in_progress
 from ostler.engine.task_files import (

@@ -12,6 +12,7 @@ from ostler.calls.attempts.kept_answer import has_kept_answer
 from ostler.calls.attempts.page import find_page, write_verdict
 from ostler.calls.attempts.session import AgentSession, model_of_session, select_session
 from ostler.calls.request import CallOutcome, CallRequest
+from ostler.calls.thread import run_in_thread
 from ostler.engine.core.step import CallAgent
 from ostler.engine.steps.agent_call.caller import find_task_answer, make_caller
 from ostler.engine.steps.agent_call.evidence import (
@@ -26,7 +27,7 @@ from ostler.engine.steps.agent_call.provided_files import read_document_file
 from ostler.engine.steps.agent_call.repetition import find_last_call, find_repetition, read_answer
 from ostler.engine.steps.agent_call.sandbox_record import FoundInFeed, add_sandbox, read_feed
 from ostler.engine.steps.agent_call.state_file import AgentState, agent_state_path, read_agent_state
-from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepResult, StepServices, TaskContext
 from ostler.engine.steps.workspaces.box_files import create_workspace
 from ostler.engine.steps.workspaces.moved_sessions import restore_sessions
 from ostler.engine.steps.workspaces.watch import Watch, end_watch, start_watch

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ostler.calls.thread import run_in_thread
 from ostler.engine.core.step import Checkpoint
-from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepResult, StepServices, TaskContext
 from ostler.engine.steps.workspaces.left import find_left
 from ostler.engine.steps.workspaces.moved_sessions import save_sessions
 from ostler.engine.steps.workspaces.moving import push_work

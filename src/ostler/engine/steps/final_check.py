@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from ostler.calls.thread import run_in_thread
 from ostler.engine.core.step import CheckFinal, CheckGate
 from ostler.engine.core.verdicts import find_gate, focus_gate, has_checked
 from ostler.engine.steps.gates.guarded_files import needs_person
 from ostler.engine.steps.gates.live import find_merge_gate
 from ostler.engine.steps.gates.quality import name_checks, select_checks
 from ostler.engine.steps.protection import find_protection, find_publication
-from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepResult, StepServices, TaskContext
 from ostler.model.event import FinalChecked
 from ostler.model.plan import Gate
 from ostler.model.policy.protection import MERGE, Protection

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from msgspec.structs import replace
 
+from ostler.calls.thread import run_in_thread
 from ostler.engine.core.moves import apply_gate_decided, find_retry_phase
 from ostler.engine.core.step import CheckGate
 from ostler.engine.core.verdicts import find_gate, has_live_rules
@@ -15,7 +16,7 @@ from ostler.engine.steps.gates.no_changes import describe_no_changes
 from ostler.engine.steps.gates.quality import add_quality_checks, list_checks, name_checks
 from ostler.engine.steps.gates.result import GateResult, find_cause
 from ostler.engine.steps.gates.signature import compute_signature
-from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepResult, StepServices, TaskContext
 from ostler.errors import CODES, Code, Origin, OstlerError
 from ostler.files.atomic import remake_private_dir, write_atomic
 from ostler.files.failpoint import reach

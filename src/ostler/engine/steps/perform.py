@@ -7,6 +7,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from ostler.calls.thread import run_in_thread
 from ostler.engine.core.step import (
     CallAgent,
     CheckFinal,
@@ -23,7 +24,7 @@ from ostler.engine.steps.finish import build_end_event
 from ostler.engine.steps.prepare import prepare_workspace
 from ostler.engine.steps.progress import report_progress
 from ostler.engine.steps.protection import apply_protection
-from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepResult, StepServices, TaskContext
 from ostler.engine.steps.usage import add_unrecorded_usage
 from ostler.engine.steps.workspaces.work_in_progress import (
     keep_workspace,

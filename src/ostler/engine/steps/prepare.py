@@ -11,12 +11,13 @@ from msgspec.structs import replace
 from ostler.calls.attempts.kept_answer import delete_kept_answer
 from ostler.calls.sandbox.pinned_configuration import remember_setup
 from ostler.calls.sandbox.warm_up import OUTSIDE, start_warm_up
+from ostler.calls.thread import run_in_thread
 from ostler.config.settings import WorkspaceSettings
 from ostler.engine.core.requests import is_publication_only
 from ostler.engine.steps.agent_call.caller import find_task_answer
 from ostler.engine.steps.move_obstacles import require_movable
 from ostler.engine.steps.progress import report_progress
-from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepResult, StepServices, TaskContext
 from ostler.engine.steps.workspaces.box_files import create_workspace
 from ostler.engine.steps.workspaces.configuration import find_pinned_tree
 from ostler.engine.steps.workspaces.follow import follow_predecessors

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ostler.calls.thread import run_in_thread
 from ostler.engine.core.step import Publish
 from ostler.engine.core.verdicts import checks_files, has_live_rules
 from ostler.engine.steps.gates.guarded_files import list_guarded_files
 from ostler.engine.steps.mover import TaskMover
 from ostler.engine.steps.protection import find_protection, find_publication
-from ostler.engine.steps.services import StepResult, StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepResult, StepServices, TaskContext
 from ostler.engine.steps.workspaces.base import read_works
 from ostler.engine.steps.workspaces.moving import push_rewritten_work
 from ostler.engine.steps.workspaces.worktree import find_worktree

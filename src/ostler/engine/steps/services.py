@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from ostler.calls.models.availability import Unavailable
 from ostler.calls.services import CallServices
-from ostler.calls.thread import run_in_thread as run_in_thread  # noqa: PLC0414  (the steps import it from here)
 from ostler.clock import Clock
 from ostler.config.settings import Settings
 from ostler.engine.steps.mover import TaskMover

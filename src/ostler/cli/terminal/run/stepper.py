@@ -17,10 +17,10 @@ from ostler.calls.debugger import (
     StopRun,
     ToolCallEvent,
 )
+from ostler.calls.thread import run_in_thread
 from ostler.cli.terminal.editor import edit_text
 from ostler.cli.terminal.output import print_text
 from ostler.cli.terminal.text import escape_controls, paint, to_one_line, use_colour
-from ostler.engine.steps.services import run_in_thread
 from ostler.errors import UsageError
 
 _SHOWN_LINES = 12

@@ -8,12 +8,13 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from ostler.calls.request import AnswerFormat
+from ostler.calls.thread import run_in_thread
 from ostler.engine.core.step import CallAgent
 from ostler.engine.steps.agent_call.dialogue import read_dialogue
 from ostler.engine.steps.agent_call.history import summarize_history
 from ostler.engine.steps.agent_call.review import read_person_text, read_review_text
 from ostler.engine.steps.gates.review_prompt import parse_review
-from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.moved_sessions import has_moved
 from ostler.engine.steps.workspaces.shell import read_end
 from ostler.engine.steps.workspaces.worktree import working_directory

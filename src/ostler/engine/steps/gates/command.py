@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from ostler.calls.thread import run_in_thread
 from ostler.engine.core.step import CheckGate
 from ostler.engine.steps.gates.control import PassedGate, find_control
 from ostler.engine.steps.gates.file_kinds import split_commands, split_words
@@ -15,7 +16,7 @@ from ostler.engine.steps.gates.reported_run import run_on_commit
 from ostler.engine.steps.gates.result import GateResult, gate_log_path
 from ostler.engine.steps.gates.signature import compute_signature
 from ostler.engine.steps.gates.weakened import ChangedChecks, find_changed_checks
-from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.sandboxed_shell import describe_refusals
 from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure, read_end
 from ostler.errors import WarningCode

@@ -13,6 +13,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ostler.calls.thread import run_in_thread
 from ostler.config.settings import GateOptions, GateSettings
 from ostler.engine.steps.gates.file_kinds import (
     is_lockfile,
@@ -21,7 +22,7 @@ from ostler.engine.steps.gates.file_kinds import (
 )
 from ostler.engine.steps.gates.isolated import run_isolated
 from ostler.engine.steps.gates.plants import Files, add_failing_tests, break_sources, empty_files
-from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.checkout import check_out_commit
 from ostler.engine.steps.workspaces.shell import ShellCommand
 from ostler.errors import CODES, Origin, OstlerError

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from ostler.calls.thread import run_in_thread
 from ostler.engine.steps.gates.file_kinds import list_named_scripts
 from ostler.engine.steps.gates.plants import PLANTED, add_failing_tests
 from ostler.engine.steps.gates.reported_run import ReportedRun, run_on_commit
-from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.shell import describe_failure, read_end
 from ostler.git.commit.variant import TreeFile, commit_variant, list_tree
 from ostler.git.repository import Repository

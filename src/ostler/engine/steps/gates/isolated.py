@@ -13,7 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.sandbox.workspace import Workspace
-from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.calls.thread import run_in_thread
+from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.environment import GateEnvironment, open_environment
 from ostler.engine.steps.workspaces.sandboxed_shell import (
     find_sandbox,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ostler.calls.thread import run_in_thread
 from ostler.engine.steps.gates.control import PassedGate
 from ostler.engine.steps.gates.disabled import Suspicion, find_disabled_tests
 from ostler.engine.steps.gates.reported_run import run_on_commit
@@ -16,7 +17,7 @@ from ostler.engine.steps.gates.weakened import (
     compare_with_base_commit,
     describe_exit,
 )
-from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.shell import describe_failure, read_end
 from ostler.errors import CODES, Origin, OstlerError, WarningCode
 from ostler.files.atomic import remake_private_dir, write_atomic

@@ -7,9 +7,10 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ostler.calls.thread import run_in_thread
 from ostler.engine.steps.gates.isolated import IsolatedRun, run_isolated
 from ostler.engine.steps.gates.reports import TestResults, read_results, report_tests
-from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.checkout import check_out_commit
 from ostler.engine.steps.workspaces.shell import ShellCommand, read_end
 

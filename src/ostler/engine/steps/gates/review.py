@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ostler.calls.attempts.session import AgentSession
 from ostler.calls.request import AnswerFormat, CallOutcome, CallRequest
+from ostler.calls.thread import run_in_thread
 from ostler.engine.core.step import CheckGate
 from ostler.engine.steps.agent_call.caller import make_caller
 from ostler.engine.steps.gates.result import GateResult, gate_log_path
@@ -22,7 +23,7 @@ from ostler.engine.steps.gates.review_prompt import (
     parse_review,
 )
 from ostler.engine.steps.gates.signature import compute_signature
-from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.box_files import create_workspace
 from ostler.engine.steps.workspaces.checkout import check_out_commit
 from ostler.engine.steps.workspaces.worktree import working_directory

@@ -11,8 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Thread
 
+from ostler.calls.thread import run_in_thread
 from ostler.engine.steps.progress import report_progress
-from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.shell import process_marker
 from ostler.errors import Code, OstlerError, PathEscape
 from ostler.files.atomic import make_private_dir, write_atomic

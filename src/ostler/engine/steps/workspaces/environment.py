@@ -12,8 +12,9 @@ from typing import ParamSpec, TypeVar
 
 from msgspec import Struct
 
+from ostler.calls.thread import run_in_thread
 from ostler.engine.steps.progress import report_progress
-from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.shell import (
     ShellCommand,
     describe_failure,

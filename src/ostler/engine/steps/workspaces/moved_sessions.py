@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ostler.calls.attempts.session import AgentSession
 from ostler.calls.request import CallRequest
 from ostler.calls.sandbox.open import choose_sandbox
-from ostler.engine.steps.services import StepServices, run_in_thread
+from ostler.calls.thread import run_in_thread
+from ostler.engine.steps.services import StepServices
 from ostler.engine.steps.workspaces.worktree import working_directory
 from ostler.errors import OstlerError
 from ostler.executors.registry import find_section, resolve_type

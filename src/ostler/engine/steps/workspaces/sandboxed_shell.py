@@ -10,7 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ostler.calls.sandbox.open import OpenSandbox, SandboxRequest, open_sandbox
-from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.calls.thread import run_in_thread
+from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.shell import ShellCommand, build_shell_environment, read_end, run_shell
 from ostler.model.command import Exit
 from ostler.model.notice import AccessRefusedNotice

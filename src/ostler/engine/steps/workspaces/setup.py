@@ -9,9 +9,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from ostler.calls.sandbox.workspace import Workspace
+from ostler.calls.thread import run_in_thread
 from ostler.config.settings import WorkspaceSettings
 from ostler.engine.steps.gates.isolated import run_isolated_setup
-from ostler.engine.steps.services import StepServices, TaskContext, run_in_thread
+from ostler.engine.steps.services import StepServices, TaskContext
 from ostler.engine.steps.workspaces.sandboxed_shell import describe_refusals, run_in_sandbox
 from ostler.engine.steps.workspaces.shell import ShellCommand, describe_failure
 from ostler.errors import Code, OstlerError
